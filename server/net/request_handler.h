@@ -1,0 +1,70 @@
+// The seam between sockets and protocols: `net` moves bytes and knows no protocol, the composition root supplies what
+// stands behind this interface.
+//
+// Threads: a WorkerHandler belongs to one worker thread and is called on it only. A ConnectionHandler belongs to one
+// connection and is called on the worker that owns the connection at that time; it may move between workers, but only
+// when AtRequestBoundary() is true.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "common/base/output_buffer.h"
+
+namespace podcache::net {
+
+class WorkerHandler;
+
+enum class NextStep : std::uint8_t {
+  kNeedInput,  // Everything useful was consumed; call again when there is more.
+  kYield,      // A budget was used up with input left: call again with the same input in a later turn.
+  kDirect,     // Fill `direct` straight from the socket, then call OnDirect.
+  kClose,      // Send what is in the output, then close.
+};
+
+struct HandlerResult {
+  std::size_t consumed = 0;  // Bytes of the input that must not be shown again.
+  NextStep next = NextStep::kNeedInput;
+  std::span<char> direct;    // For kDirect: room inside an item.
+};
+
+class ConnectionHandler {
+ public:
+  virtual ~ConnectionHandler() = default;
+  // `input` is everything received and not yet consumed. Replies are appended to `output` in request order. Must return
+  // kYield when output.pending_bytes() exceeds its budget with input left.
+  virtual HandlerResult OnInput(WorkerHandler& worker, std::span<const char> input, OutputBuffer& output) = 0;
+  // `n` bytes of the last `direct` were filled.
+  virtual HandlerResult OnDirect(WorkerHandler& worker, std::size_t n, OutputBuffer& output) = 0;
+  // True when no request is half done: the connection may move to another worker or be closed without loss.
+  virtual bool AtRequestBoundary() const noexcept = 0;
+};
+
+struct ConnectionInfo {
+  std::uint64_t id = 0;
+  bool is_unix_socket = false;
+};
+
+// One per worker thread: holds what all its connections share (the store session, the counters).
+class WorkerHandler {
+ public:
+  virtual ~WorkerHandler() = default;
+  virtual std::unique_ptr<ConnectionHandler> NewConnection(const ConnectionInfo& info) = 0;
+  // Called once at the end of each event-loop turn, before the worker may sleep.
+  virtual void EndTurn() noexcept = 0;
+  // For `net`'s own counts: bytes received, sent; yields; hand-offs.
+  virtual void CountBytes(std::uint64_t received, std::uint64_t sent) noexcept = 0;
+  virtual void CountYield() noexcept = 0;
+  virtual void CountHandoff() noexcept = 0;
+};
+
+// Makes the handler of a new worker; called on the thread that starts it.
+class RequestHandlerFactory {
+ public:
+  virtual ~RequestHandlerFactory() = default;
+  virtual std::unique_ptr<WorkerHandler> NewWorker() = 0;
+};
+
+}  // namespace podcache::net

@@ -1,0 +1,225 @@
+// The cache: keys to items within one memory budget.
+//
+// Purpose: owns item memory, the index, eviction and expiry, and hides partitions, locks and segments. Knows no protocol
+// and no sockets.
+//
+// Threads: `Store` is shared. All data operations go through a `StoreSession`, of which each worker thread owns one; a
+// session is used by one thread at a time. Every operation is atomic on its key against all others.
+//
+// Budget: `memory_limit` covers segments, index and whatever is charged with ChargeExternal (buffers, connections).
+// RSS is the contract: memory given up goes back to the kernel.
+//
+// Time: exptime is absolute, in seconds of the Unix epoch, 0 = never; what the protocols allow is converted before.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "common/base/clock.h"
+#include "common/base/output_buffer.h"
+#include "server/metrics/worker_counters.h"
+#include "server/store/key.h"
+#include "server/store/store_status.h"
+
+namespace podcache::store {
+
+// An exptime already past: what a negative expiry in a request becomes.
+inline constexpr std::int64_t kExpiredImmediately = -1;
+inline constexpr std::int64_t kNeverExpires = 0;
+// Values above this are pinned and sent from where they lie instead of being copied.
+inline constexpr std::size_t kMaxCopiedValueBytes = 16 * 1024;
+
+struct StoreOptions {
+  std::uint64_t memory_limit_bytes = 64ULL << 20;
+  // Largest value plus key that is accepted; protocol.md 1 allows a tolerance of 1 KiB either way.
+  std::uint64_t max_item_size_bytes = 1ULL << 20;
+  bool evictions = true;
+  bool cas = true;
+  // Seed of the hash; 0 = random per process. Fixed in tests.
+  std::uint64_t hash_seed = 0;
+};
+
+struct ItemMeta {
+  std::uint32_t client_flags = 0;
+  std::uint64_t cas = 0;       // Only if ReadOptions::want_cas.
+  std::int64_t exptime = 0;    // As stored; see above.
+  std::uint64_t value_bytes = 0;
+};
+
+// Receives found items. `Begin` may be called again for the same index if a concurrent write forces a retry: the sink
+// then rewinds to where that item began.
+class ValueSink {
+ public:
+  // Returns where to put meta.value_bytes (≤ kMaxCopiedValueBytes) bytes of value.
+  virtual char* Begin(std::size_t index, const ItemMeta& meta) = 0;
+  // The value put there is complete and consistent.
+  virtual void End(std::size_t index, const ItemMeta& meta) = 0;
+  // Instead of Begin/End for larger values: ownership of the pin goes to the sink.
+  virtual void Pinned(std::size_t index, const ItemMeta& meta, std::unique_ptr<PinnedBytes> value) = 0;
+
+ protected:
+  ~ValueSink() = default;
+};
+
+struct ReadOptions {
+  bool want_cas = false;
+  // gat: also sets the expiry.
+  bool set_exptime = false;
+  std::int64_t exptime = 0;
+};
+
+enum class WriteMode : std::uint8_t { kSet, kAdd, kReplace, kAppend, kPrepend, kCas };
+
+struct WriteResult {
+  StoreStatus status = StoreStatus::kNotStored;
+  std::uint64_t cas = 0;  // Of the stored item, where the caller asked for it.
+};
+
+struct WriteOptions {
+  WriteMode mode = WriteMode::kSet;
+  std::uint64_t compare_cas = 0;  // For kCas.
+  bool want_cas = false;
+};
+
+struct ArithmeticResult {
+  StoreStatus status = StoreStatus::kNotFound;
+  std::uint64_t value = 0;
+};
+
+class StoreImpl;
+class StoreSession;
+
+// Room for one new item: filled piece by piece (straight from the socket for large values), then committed. The
+// destructor gives uncommitted room back. Not visible to readers before Commit.
+class WriteHandle {
+ public:
+  WriteHandle() noexcept;
+  WriteHandle(WriteHandle&&) noexcept;
+  WriteHandle& operator=(WriteHandle&&) noexcept;
+  ~WriteHandle();
+
+  bool valid() const noexcept { return impl_ != nullptr; }
+  // The next contiguous piece still to be filled; empty when the value is complete. Valid until Advance.
+  std::span<char> Writable() noexcept;
+  void Advance(std::size_t n) noexcept;
+
+ private:
+  friend class StoreSession;
+  friend class StoreImpl;
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+// What the outside sees of the store's state; read without stopping anybody.
+struct StoreStats {
+  std::uint64_t memory_limit_bytes = 0;   // In force.
+  std::uint64_t memory_target_bytes = 0;  // Asked for.
+  std::uint64_t items = 0;
+  std::uint64_t item_bytes = 0;           // Live items with their headers: `bytes` in stats.
+  std::uint64_t segment_bytes = 0;        // Committed segment memory.
+  std::uint64_t index_bytes = 0;
+  std::uint64_t external_bytes = 0;       // Charged from outside.
+  std::uint64_t free_segment_bytes = 0;
+  std::uint64_t dead_bytes = 0;
+  std::uint64_t slack_bytes = 0;
+  std::uint64_t segment_size_bytes = 0;
+  std::uint64_t segments_free = 0;
+  std::uint64_t segments_open = 0;
+  std::uint64_t segments_sealed = 0;
+  std::uint64_t index_entries = 0;
+  std::uint64_t index_slots = 0;
+  // Since start, over all threads; never fall.
+  std::uint64_t evicted_items = 0;
+  std::uint64_t evicted_bytes = 0;
+  std::uint64_t evicted_by_shrink_items = 0;
+  std::uint64_t evicted_unfetched_items = 0;
+  std::uint64_t expired_unfetched_items = 0;
+  std::uint64_t expired_items = 0;
+  std::uint64_t reclaimed_items = 0;
+  std::uint64_t total_items = 0;
+  std::uint64_t stored_bytes = 0;
+  std::uint64_t copied_bytes = 0;
+};
+
+// State of the resize under way, for progress reports.
+struct ResizeState {
+  bool in_progress = false;
+  bool growing = false;
+  std::uint64_t target_bytes = 0;
+  std::uint64_t limit_bytes = 0;
+  std::uint64_t evicted_items = 0;  // By this resize.
+  std::uint64_t generation = 0;     // Counts resizes asked for.
+};
+
+class Store {
+ public:
+  // `clock` outlives the store.
+  Store(const StoreOptions& options, const Clock& clock);
+  ~Store();
+  Store(const Store&) = delete;
+  Store& operator=(const Store&) = delete;
+
+  // `counters` outlives the session. Any thread.
+  std::unique_ptr<StoreSession> NewSession(metrics::WorkerCounters& counters);
+
+  // Smallest limit that still works: what a lower request is refused with.
+  std::uint64_t min_memory_limit_bytes() const noexcept;
+  // Largest limit this process can grow to (reserved address space).
+  std::uint64_t max_memory_limit_bytes() const noexcept;
+
+  // Live resize. Returns at once; the background thread evicts to the target and returns pages to the kernel. A newer
+  // target supersedes an older one. Returns false (nothing changed) outside the limits above. Any thread.
+  bool SetMemoryTarget(std::uint64_t target_bytes);
+  ResizeState resize_state() const;
+
+  // Memory held by others under the same budget (connection and reply buffers), as a delta. Any thread.
+  void ChargeExternal(std::int64_t delta_bytes) noexcept;
+
+  // Items written before the moment `at_unix_seconds` (0 = now) are gone from then on.
+  void FlushAll(std::int64_t at_unix_seconds);
+
+  StoreStats stats() const;
+
+ private:
+  friend class StoreSession;
+  std::unique_ptr<StoreImpl> impl_;
+};
+
+class StoreSession {
+ public:
+  ~StoreSession();
+  StoreSession(const StoreSession&) = delete;
+  StoreSession& operator=(const StoreSession&) = delete;
+
+  Key MakeKey(std::string_view bytes) const noexcept;
+
+  // Looks all keys up (at most kMaxBatch), in order. statuses[i] is kOk or kNotFound.
+  static constexpr std::size_t kMaxBatch = 16;
+  void Get(std::span<const Key> keys, const ReadOptions& options, ValueSink& sink,
+           std::span<StoreStatus> statuses);
+
+  // kOk gives a handle; kTooLarge, kOutOfMemory do not. A failed set must also delete the old value: callers do that.
+  StoreStatus Prepare(const Key& key, std::uint64_t value_bytes, std::uint32_t client_flags,
+                      std::int64_t exptime, WriteHandle& handle);
+  // Consumes the handle, whatever the answer.
+  WriteResult Commit(WriteHandle& handle, const WriteOptions& options);
+
+  StoreStatus Delete(const Key& key);
+  StoreStatus Touch(const Key& key, std::int64_t exptime);
+  // incr wraps at 2^64, decr stops at 0 (protocol.md 2).
+  ArithmeticResult Arithmetic(const Key& key, bool increment, std::uint64_t delta);
+
+  // The end of an event-loop turn: no pointer from this session into item memory is in use any more, pins excepted.
+  void EndTurn() noexcept;
+
+ private:
+  friend class Store;
+  struct Impl;
+  explicit StoreSession(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace podcache::store
