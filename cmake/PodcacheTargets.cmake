@@ -69,4 +69,25 @@ function(podcache_cc_test)
   endif()
   add_test(NAME ${ARG_NAME} COMMAND ${ARG_NAME} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
   set_tests_properties(${ARG_NAME} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT})
+  if("kube" IN_LIST ARG_LABELS)
+    podcache_needs_apiserver(${ARG_NAME})
+  endif()
+endfunction()
+
+# podcache_needs_apiserver(TEST...)
+# The tests run one at a time beside a real kube-apiserver (tests/cluster/apiserver), which ctest starts before the first
+# and stops after the last. PODCACHE_KUBECONFIG names the administrator's kubeconfig; the same path with the suffix
+# -operator has only the operator's rights, with -cert authenticates by client certificate.
+function(podcache_needs_apiserver)
+  set(state ${CMAKE_BINARY_DIR}/apiserver)
+  get_property(declared GLOBAL PROPERTY podcache_apiserver_fixture)
+  if(NOT declared)
+    set_property(GLOBAL PROPERTY podcache_apiserver_fixture ON)
+    add_test(NAME apiserver_up COMMAND ${CMAKE_SOURCE_DIR}/tests/cluster/apiserver up ${state})
+    add_test(NAME apiserver_down COMMAND ${CMAKE_SOURCE_DIR}/tests/cluster/apiserver down ${state})
+    set_tests_properties(apiserver_up PROPERTIES FIXTURES_SETUP apiserver TIMEOUT 1800 LABELS kube)
+    set_tests_properties(apiserver_down PROPERTIES FIXTURES_CLEANUP apiserver LABELS kube)
+  endif()
+  set_tests_properties(${ARGN} PROPERTIES FIXTURES_REQUIRED apiserver RESOURCE_LOCK apiserver
+    ENVIRONMENT "PODCACHE_KUBECONFIG=${state}/kubeconfig")
 endfunction()

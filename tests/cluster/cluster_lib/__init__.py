@@ -1,0 +1,1 @@
+"""Parts of the test cluster: see ../README.md."""
