@@ -1,9 +1,11 @@
 // The seam between sockets and protocols: `net` moves bytes and knows no protocol, the composition root supplies what
 // stands behind this interface.
 //
-// Threads: a WorkerHandler belongs to one worker thread and is called on it only. A ConnectionHandler belongs to one
-// connection and is called on the worker that owns the connection at that time; it may move between workers, but only
-// when AtRequestBoundary() is true.
+// Threads: a WorkerHandler is used by one thread at a time. When its worker is removed while connections are in the middle
+// of a request, it moves with them to another worker's thread and lives on there until the last of them is through; so
+// whatever a half-done request holds (a write handle, a pinned value) never outlives or leaves the WorkerHandler it came
+// from. A ConnectionHandler belongs to one connection; it is given to another WorkerHandler only when AtRequestBoundary()
+// is true and all its output is sent.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +21,7 @@ class WorkerHandler;
 
 enum class NextStep : std::uint8_t {
   kNeedInput,  // Everything useful was consumed; call again when there is more.
-  kYield,      // A budget was used up with input left: call again with the same input in a later turn.
+  kYield,      // A budget was used up: call again with what is left of the input (may be nothing) in a later turn.
   kDirect,     // Fill `direct` straight from the socket, then call OnDirect.
   kClose,      // Send what is in the output, then close.
 };
@@ -30,11 +32,15 @@ struct HandlerResult {
   std::span<char> direct;    // For kDirect: room inside an item.
 };
 
+// Of one connection, between two calls: a request line in the making, not a value.
+inline constexpr std::size_t kMaxUnconsumedBytes = 16 * 1024;
+
 class ConnectionHandler {
  public:
   virtual ~ConnectionHandler() = default;
   // `input` is everything received and not yet consumed. Replies are appended to `output` in request order. Must return
-  // kYield when output.pending_bytes() exceeds its budget with input left.
+  // kYield when output.pending_bytes() exceeds its budget with input left. What it leaves unconsumed with kNeedInput must
+  // stay below kMaxUnconsumedBytes, else the connection is closed.
   virtual HandlerResult OnInput(WorkerHandler& worker, std::span<const char> input, OutputBuffer& output) = 0;
   // `n` bytes of the last `direct` were filled.
   virtual HandlerResult OnDirect(WorkerHandler& worker, std::size_t n, OutputBuffer& output) = 0;
@@ -58,6 +64,8 @@ class WorkerHandler {
   virtual void CountBytes(std::uint64_t received, std::uint64_t sent) noexcept = 0;
   virtual void CountYield() noexcept = 0;
   virtual void CountHandoff() noexcept = 0;
+  // Requests executed by this worker since it was made. The one function any thread may call.
+  virtual std::uint64_t commands() const noexcept = 0;
 };
 
 // Makes the handler of a new worker; called on the thread that starts it.
