@@ -11,6 +11,8 @@
 
 #define CAPABILITY(x) PODCACHE_ANNOTATION(capability(x))
 #define SCOPED_CAPABILITY PODCACHE_ANNOTATION(scoped_lockable)
+// Debian's Abseil defines this and the last one under the same names with the same meaning; either order of inclusion works.
+#undef GUARDED_BY
 #define GUARDED_BY(x) PODCACHE_ANNOTATION(guarded_by(x))
 #define REQUIRES(...) PODCACHE_ANNOTATION(requires_capability(__VA_ARGS__))
 #define EXCLUDES(...) PODCACHE_ANNOTATION(locks_excluded(__VA_ARGS__))
@@ -18,4 +20,5 @@
 #define RELEASE(...) PODCACHE_ANNOTATION(release_capability(__VA_ARGS__))
 #define TRY_ACQUIRE(...) PODCACHE_ANNOTATION(try_acquire_capability(__VA_ARGS__))
 #define RETURN_CAPABILITY(x) PODCACHE_ANNOTATION(lock_returned(x))
+#undef NO_THREAD_SAFETY_ANALYSIS
 #define NO_THREAD_SAFETY_ANALYSIS PODCACHE_ANNOTATION(no_thread_safety_analysis)

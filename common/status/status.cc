@@ -1,5 +1,7 @@
 #include "common/status/status.h"
 
+#include "absl/strings/cord.h"
+
 namespace podcache {
 
 std::string ToString(const absl::Status& status) { return status.ToString(); }
@@ -29,7 +31,12 @@ absl::Status Internal(std::string_view message) {
 
 absl::Status WithContext(const absl::Status& status, std::string_view context) {
   if (status.ok()) return status;
-  return MakeStatus(status.code(), std::string(context).append(": ").append(MessageOf(status)));
+  absl::Status result =
+      MakeStatus(status.code(), std::string(context).append(": ").append(MessageOf(status)));
+  status.ForEachPayload([&result](absl::string_view type, const absl::Cord& payload) {
+    result.SetPayload(type, payload);
+  });
+  return result;
 }
 
 }  // namespace podcache

@@ -35,7 +35,7 @@ absl::Status FailedPrecondition(std::string_view message);
 absl::Status Unavailable(std::string_view message);
 absl::Status Internal(std::string_view message);
 
-// The same code with "context: " before the message; OK stays OK. Each layer that passes an error on adds what it was doing.
+// The same code and payloads with "context: " before the message; OK stays OK. Each layer that passes an error on adds what it was doing.
 absl::Status WithContext(const absl::Status& status, std::string_view context);
 
 }  // namespace podcache
