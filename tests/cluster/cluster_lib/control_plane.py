@@ -63,7 +63,7 @@ def up_alone(state, bin_dir):
     start(state, processes, bin_dir, "127.0.0.1", ports,
           ["--advertise-address=192.0.2.1", "--disable-admission-plugins=ServiceAccount"])
     (state / "port").write_text(str(ports[2]))
-    wait_ready(state, processes)
+    wait_ready(processes, lambda: _ready(state))
     return state / "kubeconfig"
 
 
@@ -84,12 +84,12 @@ def clear_logs(state):
         log.unlink()
 
 
-def wait_ready(state, processes):
+def wait_ready(processes, ready):
     def check():
         for name in ("etcd", "apiserver"):
             if processes.pid(name) is None:
                 raise RuntimeError(f"{name} ended:\n{processes.log_tail(name)}")
-        return _ready(state)
+        return ready()
 
     wait_for("API server", check, 60, on_timeout=lambda: processes.log_tail("apiserver"))
 
