@@ -38,14 +38,14 @@ class ReflectorSink {
 };
 
 struct ReflectorOptions {
-  std::string ns;  // Empty: all namespaces.
-  std::string label_selector;
-  std::string field_selector;
+  std::string ns{};  // Empty: all namespaces.
+  std::string label_selector{};
+  std::string field_selector{};
   int page_limit = 500;
   // Reads the first state from the watch itself; falls back to lists where the server refuses.
   bool use_watch_list = false;
   // Shrinks an object before it is kept: called on every object that arrives.
-  std::function<void(Object&)> transform;
+  std::function<void(Object&)> transform{};
 };
 
 class Reflector {

@@ -24,43 +24,43 @@
 namespace podcache::kube {
 
 struct ListOptions {
-  std::string label_selector;
-  std::string field_selector;
+  std::string label_selector{};
+  std::string field_selector{};
   int limit = 500;             // Objects a page; 0 asks for all at once.
-  std::string continue_token;  // Of the page before.
-  std::string resource_version;
-  std::string resource_version_match;
+  std::string continue_token{};  // Of the page before.
+  std::string resource_version{};
+  std::string resource_version_match{};
 };
 
 struct ListPage {
-  std::vector<Object> items;  // kind and apiVersion are filled in.
-  std::string resource_version;
-  std::string continue_token;  // Empty on the last page.
+  std::vector<Object> items{};  // kind and apiVersion are filled in.
+  std::string resource_version{};
+  std::string continue_token{};  // Empty on the last page.
 };
 
 struct WatchOptions {
-  std::string label_selector;
-  std::string field_selector;
-  std::string resource_version;
+  std::string label_selector{};
+  std::string field_selector{};
+  std::string resource_version{};
   std::chrono::seconds timeout{300};  // The server ends the watch then.
   bool send_initial_events =
       false;  // WatchList: the state first, then the marker bookmark, then changes.
 };
 
 struct WriteOptions {
-  std::string field_manager;
+  std::string field_manager{};
   bool dry_run = false;
 };
 
 struct ApplyOptions {
-  std::string field_manager;  // Required.
+  std::string field_manager{};  // Required.
   bool force = true;
   bool dry_run = false;
 };
 
 struct DeleteOptions {
-  std::optional<std::string> uid;  // Delete only this incarnation.
-  std::optional<int> grace_period_seconds;
+  std::optional<std::string> uid{};  // Delete only this incarnation.
+  std::optional<int> grace_period_seconds{};
   std::string
       propagation_policy;  // "Background", "Foreground", "Orphan"; empty is the kind's default.
 };
@@ -70,7 +70,7 @@ enum class PatchType { kMerge, kStrategicMerge, kJson };
 struct ServerVersion {
   int major = 0;
   int minor = 0;
-  std::string git_version;
+  std::string git_version{};
 
   bool AtLeast(int want_major, int want_minor) const {
     return major != want_major ? major > want_major : minor >= want_minor;

@@ -44,8 +44,7 @@ absl::Status ErrorFromResponse(int http_code, std::string_view body, std::string
 // Null when the status does not come from an API server's answer.
 std::optional<ApiErrorDetails> GetApiErrorDetails(const absl::Status& status);
 
-bool IsNotFound(const absl::Status& status);
-bool IsAlreadyExists(const absl::Status& status);
+// absl::IsNotFound and absl::IsAlreadyExists, found by argument-dependent lookup, serve for 404 and AlreadyExists.
 bool IsConflict(const absl::Status& status);
 bool IsGone(const absl::Status& status);  // 410, reasons Gone and Expired.
 bool IsForbidden(const absl::Status& status);

@@ -16,17 +16,17 @@ namespace podcache::kube {
 
 struct HttpRequest {
   std::string method = "GET";
-  std::string target;  // Path and query, already encoded; starts with a slash.
-  std::string content_type;
-  std::string body;
+  std::string target{};  // Path and query, already encoded; starts with a slash.
+  std::string content_type{};
+  std::string body{};
   std::chrono::milliseconds timeout{30'000};               // For the whole exchange.
   std::size_t max_response_bytes = std::size_t{64} << 20;  // Of a buffered body.
 };
 
 struct HttpResponse {
   int code = 0;
-  std::string body;
-  std::string retry_after;  // The header's text, empty when absent.
+  std::string body{};
+  std::string retry_after{};  // The header's text, empty when absent.
 };
 
 class HttpTransport {

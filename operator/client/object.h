@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
@@ -43,6 +44,8 @@ class Object {
 
   const nlohmann::json& json() const { return *value_; }
   nlohmann::json& mutable_json() { return *value_; }
+  // For JSON that came by another way than Parse.
+  void StripManagedFields();
   // Compact; invalid UTF-8 is replaced.
   std::string Dump() const;
 

@@ -42,8 +42,8 @@ inline constexpr ResourceType kCustomResourceDefinitions{
 
 // Namespace and name of an object; the namespace of a cluster-scoped one is empty.
 struct NamespacedName {
-  std::string ns;
-  std::string name;
+  std::string ns{};
+  std::string name{};
 
   // "ns/name", or "name" alone for cluster-scoped objects.
   std::string ToString() const { return ns.empty() ? name : ns + "/" + name; }
@@ -55,12 +55,13 @@ struct NamespacedName {
 // One object, or with a subresource a part of it: {kPods, "shop", "web-0", "resize"}.
 struct ObjectRef {
   ResourceType type;
-  std::string ns;  // Ignored for cluster-scoped types.
-  std::string name;
-  std::string subresource;  // Empty for the object itself.
+  std::string ns{};  // Ignored for cluster-scoped types.
+  std::string name{};
+  std::string subresource{};  // Empty for the object itself.
 };
 
-// Everything but unreserved characters of RFC 3986 becomes %XX, slashes included.
+// Everything but unreserved characters of RFC 3986 becomes %XX, slashes included. "." and "..", which no encoding protects
+// from being folded, become text that names nothing.
 std::string PercentEncode(std::string_view text);
 
 // "/api/v1/namespaces/shop/pods"; with an empty ns the collection over all namespaces.

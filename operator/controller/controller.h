@@ -32,7 +32,7 @@
 namespace podcache::kube {
 
 struct ControllerOptions {
-  std::string name;
+  std::string name{};
   int workers = 1;
   RateLimiterOptions rate_limit;
 };

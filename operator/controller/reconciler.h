@@ -24,7 +24,7 @@ struct Request {
 };
 
 struct Result {
-  std::optional<std::chrono::nanoseconds> requeue_after;
+  std::optional<std::chrono::nanoseconds> requeue_after{};
 };
 
 class Reconciler {

@@ -22,8 +22,8 @@
 namespace podcache::kube {
 
 struct LeaderElectorOptions {
-  NamespacedName lease;
-  std::string identity;  // Unique per process: host name and a random part.
+  NamespacedName lease{};
+  std::string identity{};  // Unique per process: host name and a random part.
   std::chrono::seconds lease_duration{15};
   std::chrono::seconds renew_deadline{10};
   std::chrono::seconds retry_period{2};

@@ -27,7 +27,7 @@ struct ManagerOptions {
   std::chrono::seconds sync_timeout{120};
   std::chrono::seconds stop_timeout{30};
   // Told on every change, for leader_election_master_status.
-  std::function<void(bool leader)> on_leadership;
+  std::function<void(bool leader)> on_leadership{};
 };
 
 class Manager {
