@@ -45,19 +45,23 @@ def ensure(log=sys.stderr):
     return folder()
 
 
-def _go():
-    go = shutil.which("go") or shutil.which("go", path="/usr/local/go/bin:/usr/lib/go/bin")
-    if go is None:
-        raise RuntimeError("no Go toolchain: run tools/setup")
-    found = subprocess.run([go, "env", "GOVERSION"], check=True, text=True, capture_output=True).stdout
-    match = re.match(r"go(\d+)\.(\d+)", found)
-    if not match or tuple(map(int, match.groups())) < MINIMUM_GO:
-        raise RuntimeError(f"Go {'.'.join(map(str, MINIMUM_GO))} or newer is needed, found {found.strip()}: run tools/setup")
-    return go
+def go_toolchain():
+    """The first Go that is new enough: of the PATH, of the usual place, of tools/setup."""
+    found = []
+    for go in (shutil.which("go"), "/usr/local/go/bin/go", cache_folder() / "go" / "bin" / "go"):
+        if go is None or not os.access(go, os.X_OK):
+            continue
+        version = subprocess.run([go, "env", "GOVERSION"], text=True, capture_output=True).stdout.strip()
+        match = re.match(r"go(\d+)\.(\d+)", version)
+        if match and tuple(map(int, match.groups())) >= MINIMUM_GO:
+            return str(go)
+        found.append(version or f"{go}, which does not run")
+    needed = ".".join(map(str, MINIMUM_GO))
+    raise RuntimeError(f"Go {needed} or newer is needed, found {', '.join(found) or 'none'}: run tools/setup")
 
 
 def _build(log):
-    go, out, version = _go(), folder(), kubernetes_version()
+    go, out, version = go_toolchain(), folder(), kubernetes_version()
     started = time.monotonic()
     print(f"Building Kubernetes {version} and Helm {HELM} into {out} (about 8 minutes on 2 cores, once)", file=log)
     minor = version.split(".")[1]

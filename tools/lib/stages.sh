@@ -1,0 +1,108 @@
+# Sourced by tools/test: the stages. A stage is a function stage_NAME plus one line in the table; it may assume what the
+# stages it names in its `needs` have made, and builds by itself what it needs when called alone.
+
+# name | needs | what it does. In order of running: quick ones first.
+stages='
+style       |          | clang-format, include layering, syntax of scripts
+build       |          | dev preset: everything, warnings as errors
+unit        | build    | unit and property tests (dev)
+integration | build    | the real server on port 0: protocol, limits, resize, admin (dev)
+fuzz-replay | build    | the fuzz corpora as ordinary tests (dev)
+cluster     |          | Kubernetes and Helm binaries for the tests (minutes the first time, then cached)
+charts      | build    | helm lint, rendered templates, CRD drift, rights against the permission table
+kube        | build    | Kubernetes client, operator and CRD rules against a real API server
+release     |          | release preset: the binaries that go into the images
+images      | release  | images of this machine, their contents and sizes
+e2e         | images   | a real one-node cluster: install, injection, load, live resize, Prometheus, uninstall
+asan        |          | address and undefined-behaviour sanitizers: unit, integration, fuzz-replay
+tsan        |          | thread sanitizer: tests that carry its label
+arm64       |          | cross build, images of both architectures in one index, protocol smoke test under emulation
+'
+
+# The sanitizers of g++ 12 know fewer layouts of the address space than new kernels choose from.
+without_aslr() {
+  if setarch -R true 2>/dev/null; then setarch -R "$@"; else "$@"; fi
+}
+
+# run_ctest PRESET LABEL_REGEX [ARGUMENT…]
+run_ctest() {
+  local preset=$1 labels=$2
+  shift 2
+  without_aslr ctest --test-dir "$top/build/$preset" -L "$labels" --output-on-failure --no-tests=error -j "$jobs" "$@"
+}
+
+stage_style() {
+  "$top/tools/format" --check
+  "$top/tools/check_layering"
+  local file
+  cd "$top"
+  while IFS= read -r file; do
+    [ -f "$file" ] || continue
+    case $(head -c 64 "$file" | head -n 1 | tr -d '\0') in
+      '#!'*bash | '#!/bin/sh') bash -n "$file" ;;
+      '#!'*python3) python3 -c 'import ast, sys; ast.parse(open(sys.argv[1]).read(), sys.argv[1])' "$file" ;;
+    esac
+  done < <(git ls-files --cached --others --exclude-standard -- tools tests images .ci)
+  echo "scripts: syntax is right"
+}
+
+stage_build() { build_preset dev; }
+
+stage_unit() {
+  build_preset dev
+  run_ctest dev '^unit$'
+}
+
+stage_integration() {
+  build_preset dev
+  run_ctest dev '^integration$'
+}
+
+stage_fuzz-replay() {
+  build_preset dev
+  run_ctest dev '^fuzz-replay$'
+}
+
+stage_cluster() { "$top/tests/cluster/cluster" build; }
+
+stage_charts() {
+  build_preset dev
+  local helm
+  helm=$("$top/tests/cluster/cluster" build)/helm
+  "$helm" lint --strict "$top/charts/podcache"
+  HELM=$helm python3 -m unittest discover -v -s "$top/tests/charts" -p '*_test.py'
+}
+
+stage_kube() {
+  build_preset dev
+  run_ctest dev '^kube$'
+}
+
+stage_release() { build_preset release podcached podcache-operator podcachectl; }
+
+stage_images() {
+  "$top/tools/images" --arch "$(dpkg --print-architecture)"
+  python3 "$top/images/images_test.py" -v
+}
+
+stage_e2e() {
+  stage_release
+  "$top/tools/images" --arch "$(dpkg --print-architecture)"
+  python3 -m unittest discover -v -f -s "$top/tests/e2e" -p '*_test.py'
+}
+
+stage_asan() {
+  build_preset asan
+  run_ctest asan '^(unit|integration|fuzz-replay)$'
+}
+
+stage_tsan() {
+  build_preset tsan
+  run_ctest tsan '^tsan$'
+}
+
+stage_arm64() {
+  "$top/tools/images"
+  python3 "$top/images/images_test.py" -v
+  python3 "$top/images/arm64_smoke_test.py" -v
+}
