@@ -77,8 +77,8 @@ class Decision {
     return safe_limit_ == 0 || sizing::InvariantHolds(target_.rule, cache_bytes, safe_limit_);
   }
 
-  // The live limit that may not be exceeded now. While a larger limit is on its way, a cache that a new rule finds too
-  // large keeps its items; where nothing is on its way it must come down.
+  // The live limit that may not be exceeded now. While a larger limit is on its way, a cache that a
+  // new rule finds too large keeps its items; where nothing is on its way it must come down.
   std::uint64_t Ceiling() const {
     if (Fits(target_.cache_bytes)) return target_.cache_bytes;
     const bool limit_will_grow = wanted_.memory_limit_bytes > safe_limit_ && !Stuck();
@@ -119,7 +119,8 @@ class Decision {
     }
     if (MemoryLimitFalls() && !observed_.decrease_supported) {
       return Recreate(
-          "lowering a memory limit in place needs Kubernetes 1.34; the cache is lowered, the limit stays");
+          "lowering a memory limit in place needs Kubernetes 1.34; the cache is lowered, the limit "
+          "stays");
     }
     if (observed_.refusal) return Waiting(ResizeState::kInfeasible, *observed_.refusal);
     if (MemoryLimitFalls() || CpuLimitFalls()) {
@@ -159,7 +160,8 @@ class Decision {
     return step;
   }
 
-  // A pod that must wait does not keep the server from what is already safe, for example more threads.
+  // A pod that must wait does not keep the server from what is already safe, for example more
+  // threads.
   ResizeStep WithRaise(ResizeStep step) const {
     if (step.action != ResizeAction::kNone) return step;
     if (const std::optional<ResizeStep> raise = RaiseServer()) {
@@ -226,7 +228,8 @@ class Decision {
     const bool threads_done =
         server.threads_target == target_.threads && server.threads_running == target_.threads;
     if (memory_done && threads_done) {
-      return Waiting(observed_.foreign_change ? ResizeState::kForeignChange : ResizeState::kIdle, "");
+      return Waiting(observed_.foreign_change ? ResizeState::kForeignChange : ResizeState::kIdle,
+                     "");
     }
     return Waiting(Direction(), "waiting for the cache");
   }
@@ -250,7 +253,8 @@ ContainerAmounts ReachableAmounts(const ContainerAmounts& spec, const ContainerA
 std::uint64_t SafeMemoryLimitBytes(const ResizeObservation& observed) {
   std::uint64_t smallest = 0;
   LowerTo(smallest, observed.container.spec.memory_limit_bytes);
-  if (observed.container.allocated) LowerTo(smallest, observed.container.allocated->memory_limit_bytes);
+  if (observed.container.allocated)
+    LowerTo(smallest, observed.container.allocated->memory_limit_bytes);
   if (observed.container.actual) LowerTo(smallest, observed.container.actual->memory_limit_bytes);
   if (observed.server) LowerTo(smallest, observed.server->cgroup_limit_bytes);
   return smallest;

@@ -1,14 +1,17 @@
-// The next step of a live resize of one cache: a pure function of what the pod and the server report and of what is
-// wanted. Nothing is remembered between steps but refused attempts, so an operator that starts in the middle goes on.
+// The next step of a live resize of one cache: a pure function of what the pod and the server
+// report and of what is wanted. Nothing is remembered between steps but refused attempts, so an
+// operator that starts in the middle goes on.
 //
 //   grow:    PATCH pods/resize → actual limit is there → raise the live limit → the server confirms
-//   shrink:  lower the live limit → items evicted, memory returned → PATCH pods/resize → actual limit is there
-//   threads: lowered before the CPU limit, raised after it; mixed changes: lower, one PATCH, raise
+//   shrink:  lower the live limit → items evicted, memory returned → PATCH pods/resize → actual
+//   limit is there threads: lowered before the CPU limit, raised after it; mixed changes: lower,
+//   one PATCH, raise
 //
 // Invariant at every instant, whatever fails in between:
 //   live limit × (1 + overheadPercent / 100) + overheadFixed ≤ actual memory limit of the container
 //
-// Sources: docs/designs/0003-resize.md; KEP-1287 for conditions and fields. Units: bytes, thousandths of a core.
+// Sources: docs/designs/0003-resize.md; KEP-1287 for conditions and fields. Units: bytes,
+// thousandths of a core.
 #pragma once
 
 #include <chrono>
@@ -109,8 +112,8 @@ struct ResizeStep {
 
 ResizeStep NextResizeStep(const ResizeObservation& observed, const SidecarTarget& target);
 
-// What must stay free below a new, lower memory limit: a second of the fastest growth seen, and never less than a share
-// of the overhead that the limit contains.
+// What must stay free below a new, lower memory limit: a second of the fastest growth seen, and
+// never less than a share of the overhead that the limit contains.
 std::uint64_t ShrinkHeadroomBytes(const ServerObservation& server, const SidecarTarget& target);
 
 // What a PATCH can bring about: a limit once set cannot be taken away in place, so it stays.

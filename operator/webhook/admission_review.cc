@@ -18,9 +18,7 @@ constexpr std::string_view kApiVersion = "admission.k8s.io/v1";
 constexpr std::size_t kMaxWarningBytes = 256;
 constexpr std::size_t kMaxWarnings = 12;
 
-absl::Status Malformed(std::string_view message) {
-  return Error(absl::StatusCode::kInvalidArgument, message);
-}
+absl::Status Malformed(std::string_view message) { return InvalidArgument(message); }
 
 absl::StatusOr<json> ParseBounded(std::string_view body) {
   const auto limit_depth = [](int depth, json::parse_event_t, json&) {
@@ -75,7 +73,8 @@ absl::StatusOr<AdmissionRequest> DecodeAdmissionReview(std::string_view body) {
   if (!request.is_object()) return Malformed("request is missing");
   AdmissionRequest decoded;
   decoded.uid = Text(request, "uid");
-  if (decoded.uid.empty() || decoded.uid.size() > 128) return Malformed("request.uid is missing or too long");
+  if (decoded.uid.empty() || decoded.uid.size() > 128)
+    return Malformed("request.uid is missing or too long");
   decoded.operation = Text(request, "operation");
   decoded.group = Text(Member(request, "kind"), "group");
   decoded.kind = Text(Member(request, "kind"), "kind");

@@ -7,15 +7,15 @@
 #include <event2/keyvalq_struct.h>
 #include <event2/listener.h>
 #include <event2/thread.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
 
 #include <atomic>
 #include <exception>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "common/base/check.h"
+#include "common/http/listen_address.h"
 #include "common/status/status.h"
 #include "operator/webhook/server_tls.h"
 
@@ -46,12 +46,18 @@ bool IsJson(evhttp_request* request) {
 
 const char* ReasonPhrase(int code) {
   switch (code) {
-    case 200: return "OK";
-    case 400: return "Bad Request";
-    case 404: return "Not Found";
-    case 405: return "Method Not Allowed";
-    case 415: return "Unsupported Media Type";
-    default: return "Internal Server Error";
+    case 200:
+      return "OK";
+    case 400:
+      return "Bad Request";
+    case 404:
+      return "Not Found";
+    case 405:
+      return "Method Not Allowed";
+    case 415:
+      return "Unsupported Media Type";
+    default:
+      return "Internal Server Error";
   }
 }
 
@@ -63,16 +69,8 @@ void Reply(evhttp_request* request, int code, std::string_view type, std::string
   evhttp_send_reply(request, code, ReasonPhrase(code), nullptr);
 }
 
-std::uint16_t BoundPort(evutil_socket_t socket) {
-  sockaddr_storage address{};
-  socklen_t length = sizeof(address);
-  // NOLINTBEGIN(cppcoreguidelines-pro-type-reinterpret-cast): the sockets API.
-  if (getsockname(socket, reinterpret_cast<sockaddr*>(&address), &length) != 0) return 0;
-  if (address.ss_family == AF_INET6) {
-    return ntohs(reinterpret_cast<const sockaddr_in6*>(&address)->sin6_port);
-  }
-  return ntohs(reinterpret_cast<const sockaddr_in*>(&address)->sin_port);
-  // NOLINTEND(cppcoreguidelines-pro-type-reinterpret-cast)
+std::uint16_t PortOf(const std::string& address) {
+  return static_cast<std::uint16_t>(std::stoul(address.substr(address.rfind(':') + 1)));
 }
 
 }  // namespace
@@ -92,12 +90,12 @@ class AdmissionServer::Impl {
 
   absl::Status Start() {
     if (!tls_.ready()) {
-      return Error(absl::StatusCode::kFailedPrecondition, "admission server has no certificate");
+      return FailedPrecondition("admission server has no certificate");
     }
     evthread_use_pthreads();
     base_.reset(event_base_new());
     http_.reset(base_ ? evhttp_new(base_.get()) : nullptr);
-    if (!http_) return Error(absl::StatusCode::kInternal, "libevent cannot start");
+    if (!http_) return Internal("libevent cannot start");
     Configure();
     PODCACHE_RETURN_IF_ERROR(Bind());
     thread_ = std::thread([this] { event_base_dispatch(base_.get()); });
@@ -109,10 +107,12 @@ class AdmissionServer::Impl {
     if (!serving_.exchange(false)) return;
     event_base_once(
         base_.get(), -1, EV_TIMEOUT,
-        [](evutil_socket_t, short, void* base) { event_base_loopbreak(static_cast<event_base*>(base)); },
+        [](evutil_socket_t, short, void* base) {
+          event_base_loopbreak(static_cast<event_base*>(base));
+        },
         base_.get(), nullptr);
     thread_.join();
-    listener_ = nullptr;
+    listeners_.clear();  // Freed with http_, before the last connections end.
     http_.reset();
     base_.reset();
   }
@@ -126,24 +126,24 @@ class AdmissionServer::Impl {
     evhttp_set_max_headers_size(http_.get(), kMaxHeaderBytes);
     evhttp_set_timeout(http_.get(), static_cast<int>(options_.idle_timeout.count()));
     evhttp_set_allowed_methods(http_.get(), EVHTTP_REQ_GET | EVHTTP_REQ_HEAD | EVHTTP_REQ_POST |
-                                                EVHTTP_REQ_PUT | EVHTTP_REQ_DELETE | EVHTTP_REQ_PATCH);
+                                                EVHTTP_REQ_PUT | EVHTTP_REQ_DELETE |
+                                                EVHTTP_REQ_PATCH);
     evhttp_set_bevcb(http_.get(), &Impl::NewConnection, this);
     evhttp_set_gencb(http_.get(), &Impl::OnRequest, this);
   }
 
   absl::Status Bind() {
-    const bool any = options_.address == "*";
-    evhttp_bound_socket* bound =
-        evhttp_bind_socket_with_handle(http_.get(), any ? "::" : options_.address.c_str(), options_.port);
-    if (bound == nullptr && any) {
-      bound = evhttp_bind_socket_with_handle(http_.get(), "0.0.0.0", options_.port);
+    std::string error;
+    const auto address = http::ParseListenAddress(options_.listen, &error);
+    if (!address) return InvalidArgument(error);
+    const auto sockets = http::OpenListenSockets(*address, &error);
+    if (!sockets) return Unavailable(error);
+    for (const int socket : *sockets) {
+      port_.store(PortOf(http::LocalAddress(socket)));
+      evhttp_bound_socket* bound = evhttp_accept_socket_with_handle(http_.get(), socket);
+      PODCACHE_CHECK(bound != nullptr);
+      listeners_.push_back(evhttp_bound_socket_get_listener(bound));
     }
-    if (bound == nullptr) {
-      return Error(absl::StatusCode::kUnavailable, "cannot listen on " + options_.address + ":" +
-                                                       std::to_string(options_.port));
-    }
-    listener_ = evhttp_bound_socket_get_listener(bound);
-    port_.store(BoundPort(evhttp_bound_socket_get_fd(bound)));
     return absl::OkStatus();
   }
 
@@ -154,8 +154,8 @@ class AdmissionServer::Impl {
   bufferevent* NewTlsConnection(event_base* base) {
     SSL* ssl = tls_.NewConnection([this] { ConnectionEnded(); });
     PODCACHE_CHECK(ssl != nullptr);  // A null here would make libevent speak plain HTTP.
-    if (++connections_ >= options_.max_connections && listener_ != nullptr) {
-      evconnlistener_disable(listener_);
+    if (++connections_ == options_.max_connections) {
+      for (evconnlistener* listener : listeners_) evconnlistener_disable(listener);
     }
     bufferevent* connection = bufferevent_openssl_socket_new(
         base, -1, ssl, BUFFEREVENT_SSL_ACCEPTING, BEV_OPT_CLOSE_ON_FREE);
@@ -165,8 +165,8 @@ class AdmissionServer::Impl {
   }
 
   void ConnectionEnded() {
-    if (connections_-- == options_.max_connections && listener_ != nullptr) {
-      evconnlistener_enable(listener_);
+    if (connections_-- == options_.max_connections) {
+      for (evconnlistener* listener : listeners_) evconnlistener_enable(listener);
     }
   }
 
@@ -190,8 +190,8 @@ class AdmissionServer::Impl {
     if (!IsJson(request)) return Refuse(request, 415, "Content-Type is not application/json");
     const absl::StatusOr<AdmissionRequest> review = DecodeAdmissionReview(TakeBody(request));
     if (!review.ok()) {
-      log_.Warning("Refused malformed admission review", {{"error", Message(review.status())}});
-      return Refuse(request, 400, Message(review.status()));
+      log_.Warning("Refused malformed admission review", {{"error", MessageOf(review.status())}});
+      return Refuse(request, 400, MessageOf(review.status()));
     }
     try {
       const AdmissionResponse response = handler_(*review);
@@ -216,8 +216,8 @@ class AdmissionServer::Impl {
   ServerTls tls_;
   std::unique_ptr<event_base, EventBaseDeleter> base_;
   std::unique_ptr<evhttp, HttpDeleter> http_;
-  evconnlistener* listener_ = nullptr;  // Owned by http_.
-  std::size_t connections_ = 0;         // The server's thread only.
+  std::vector<evconnlistener*> listeners_;  // Owned by http_.
+  std::size_t connections_ = 0;             // The server's thread only.
   std::thread thread_;
   std::atomic<bool> serving_{false};
   std::atomic<std::uint16_t> port_{0};

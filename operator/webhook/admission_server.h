@@ -1,13 +1,14 @@
 // HTTPS endpoint of the mutating webhook: reads an AdmissionReview, asks the handler, answers.
 //
-//   POST <path>   200 with the review; 400 malformed, 405 other method, 413 too large, 415 no JSON, 500 handler failed
-//   other paths   404
+//   POST <path>   200 with the review; 400 malformed, 405 other method, 413 too large, 415 no JSON,
+//   500 handler failed other paths   404
 //
-// A request is answered on the server's own thread, so the handler must be quick and may not wait for anything. Connections,
-// headers, body and idle time are limited. A handler's exception costs one request, never the process.
+// A request is answered on the server's own thread, so the handler must be quick and may not wait
+// for anything. Connections, headers, body and idle time are limited. A handler's exception costs
+// one request, never the process.
 //
-// Threads: UseCertificate from any thread at any time; Start and Stop from one. The handler runs on the server's thread.
-// Ownership: borrows observer and clock. The destructor stops.
+// Threads: UseCertificate from any thread at any time; Start and Stop from one. The handler runs on
+// the server's thread. Ownership: borrows observer and clock. The destructor stops.
 #pragma once
 
 #include <chrono>
@@ -34,8 +35,7 @@ class AdmissionObserver {
 };
 
 struct AdmissionServerOptions {
-  std::string address = "*";  // "*": both families where the kernel has them.
-  std::uint16_t port = 9443;  // 0: any free one.
+  std::string listen = "*:9443";  // See common/http/listen_address.h.
   std::string path = "/mutate";
   std::size_t max_body_bytes = 3U << 20;  // What the API server accepts as one object.
   std::size_t max_connections = 256;

@@ -37,8 +37,7 @@ absl::Status ServerTls::Use(const tls::KeyPair& pair) {
       SSL_CTX_use_certificate(context.get(), certificate.get()) != 1 ||
       SSL_CTX_use_PrivateKey(context.get(), key.get()) != 1 ||
       SSL_CTX_check_private_key(context.get()) != 1) {
-    return Error(absl::StatusCode::kInvalidArgument,
-                 TakeOpenSslError("using the webhook's certificate"));
+    return InvalidArgument(TakeOpenSslError("using the webhook's certificate"));
   }
   MutexLock lock(mutex_);
   context_ = std::move(context);

@@ -1,4 +1,5 @@
-// The TLS side of the admission server: a certificate that can be changed while connections come in.
+// The TLS side of the admission server: a certificate that can be changed while connections come
+// in.
 //
 // Threads: any. Ownership: a connection returned belongs to the caller, who frees it with SSL_free.
 #pragma once
@@ -20,7 +21,8 @@ class ServerTls {
   // TLS 1.2 and newer. InvalidArgument when the key does not fit the certificate.
   absl::Status Use(const tls::KeyPair& pair);
   bool ready() const;
-  // A server-side connection with the certificate of now; null without one. `on_free` runs in SSL_free.
+  // A server-side connection with the certificate of now; null without one. `on_free` runs in
+  // SSL_free.
   SSL* NewConnection(std::function<void()> on_free) const;
 
  private:

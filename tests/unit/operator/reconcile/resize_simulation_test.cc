@@ -1,5 +1,6 @@
-// The resize decision against a model of kubelet and server, with every kind of interleaving: after each single step of
-// anyone, the live limit must fit the actual memory limit, and in the end the wanted size must be reached.
+// The resize decision against a model of kubelet and server, with every kind of interleaving: after
+// each single step of anyone, the live limit must fit the actual memory limit, and in the end the
+// wanted size must be reached.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -131,7 +132,8 @@ class World {
   int patches = 0;
 };
 
-// By the formula size × 1.25 + 128Mi; the sizes used are multiples of 4Mi, so that nothing is rounded.
+// By the formula size × 1.25 + 128Mi; the sizes used are multiples of 4Mi, so that nothing is
+// rounded.
 SidecarTarget Target(std::uint64_t cache_mi, std::uint32_t threads, std::uint64_t cpu_milli) {
   SidecarTarget target;
   target.cache_bytes = cache_mi * kMi;
@@ -151,9 +153,15 @@ enum class Turn : std::uint8_t { kOperator, kKubelet, kServer };
 
 void Take(World& world, Turn turn) {
   switch (turn) {
-    case Turn::kOperator: world.Operate(); break;
-    case Turn::kKubelet: world.Kubelet(); break;
-    case Turn::kServer: world.Server(); break;
+    case Turn::kOperator:
+      world.Operate();
+      break;
+    case Turn::kKubelet:
+      world.Kubelet();
+      break;
+    case Turn::kServer:
+      world.Server();
+      break;
   }
 }
 
@@ -165,7 +173,8 @@ bool Finish(World& world) {
   return world.Done();
 }
 
-// All orders of the first eight turns, from every target to every other, then a fair schedule to the end.
+// All orders of the first eight turns, from every target to every other, then a fair schedule to
+// the end.
 TEST(ResizeSimulationTest, EveryInterleavingKeepsTheInvariantAndEnds) {
   constexpr int kTurns = 8;
   int schedules = 1;
@@ -186,8 +195,9 @@ TEST(ResizeSimulationTest, EveryInterleavingKeepsTheInvariantAndEnds) {
   }
 }
 
-// The wish changes, the server goes away and comes back, the node fills up and empties, PATCHes are refused for a while,
-// at any moment. (The operator has no state of its own, so a restart is just the refusal forgotten.)
+// The wish changes, the server goes away and comes back, the node fills up and empties, PATCHes are
+// refused for a while, at any moment. (The operator has no state of its own, so a restart is just
+// the refusal forgotten.)
 TEST(ResizeSimulationTest, ChangesAtAnyMomentKeepTheInvariantAndEnd) {
   for (unsigned seed = 0; seed < 3000; ++seed) {
     std::mt19937 random(seed);
@@ -195,13 +205,26 @@ TEST(ResizeSimulationTest, ChangesAtAnyMomentKeepTheInvariantAndEnd) {
     World world(Targets()[below(4)]);
     for (int i = 0; i < 120; ++i) {
       switch (below(16)) {
-        case 0: world.wanted = Targets()[below(4)]; break;
-        case 1: world.reachable = !world.reachable; break;
-        case 2: world.free_bytes = (below(2) != 0 ? 4096 : 300) * kMi; break;
-        case 3: world.node_bytes = (below(2) != 0 ? 4096 : 500) * kMi; break;
-        case 4: world.refuse_patches = below(2) != 0; break;
-        case 5: world.refused.reset(); break;
-        default: Take(world, static_cast<Turn>(below(3)));
+        case 0:
+          world.wanted = Targets()[below(4)];
+          break;
+        case 1:
+          world.reachable = !world.reachable;
+          break;
+        case 2:
+          world.free_bytes = (below(2) != 0 ? 4096 : 300) * kMi;
+          break;
+        case 3:
+          world.node_bytes = (below(2) != 0 ? 4096 : 500) * kMi;
+          break;
+        case 4:
+          world.refuse_patches = below(2) != 0;
+          break;
+        case 5:
+          world.refused.reset();
+          break;
+        default:
+          Take(world, static_cast<Turn>(below(3)));
       }
       ASSERT_TRUE(world.InvariantHolds()) << "seed " << seed << " step " << i;
     }
@@ -230,7 +253,8 @@ TEST(ResizeSimulationTest, WhatTheNodeCannotHoldLeavesTheCacheAlone) {
   }
 }
 
-// The invariant asks for the actual limit, so a shrink may never be patched before the memory is back.
+// The invariant asks for the actual limit, so a shrink may never be patched before the memory is
+// back.
 TEST(ResizeSimulationTest, ShrinkPatchesOnlyAfterRelease) {
   World world(Target(1024, 1, 1000));
   world.wanted = Target(64, 1, 1000);

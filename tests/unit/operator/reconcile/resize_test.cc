@@ -7,7 +7,8 @@ namespace {
 
 constexpr std::uint64_t kMi = 1ULL << 20;
 
-// The documented formula with 25 % + 128Mi, rounded up to a Mi: 64Mi → 208Mi, 96Mi → 248Mi, 256Mi → 448Mi.
+// The documented formula with 25 % + 128Mi, rounded up to a Mi: 64Mi → 208Mi, 96Mi → 248Mi, 256Mi →
+// 448Mi.
 SidecarTarget Target(std::uint64_t cache_mi, std::uint64_t limit_mi, std::uint32_t threads,
                      std::uint64_t cpu_limit_milli = 0) {
   SidecarTarget target;
@@ -304,7 +305,8 @@ TEST(ResizeTest, ForeignChangeIsFollowedWithoutAPatch) {
   EXPECT_EQ(step.state, ResizeState::kForeignChange);
 }
 
-// A profile asks for more overhead than before: first try to grow the pod, and only where that is refused lower the cache.
+// A profile asks for more overhead than before: first try to grow the pod, and only where that is
+// refused lower the cache.
 TEST(ResizeTest, NewRuleLowersTheCacheOnlyWhenThePodCannotGrow) {
   SidecarTarget target = Target(64, 256, 1);
   target.rule = {.overhead_percent = 100, .overhead_fixed_bytes = 128 * kMi};
