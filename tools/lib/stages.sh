@@ -82,7 +82,7 @@ stage_release() { build_preset release podcached podcache-operator podcachectl; 
 
 stage_images() {
   "$top/tools/images" --arch "$(dpkg --print-architecture)"
-  python3 "$top/images/images_test.py" -v
+  python3 "$top/tests/images/images_test.py" -v
 }
 
 stage_e2e() {
@@ -103,6 +103,6 @@ stage_tsan() {
 
 stage_arm64() {
   "$top/tools/images"
-  python3 "$top/images/images_test.py" -v
-  python3 "$top/images/arm64_smoke_test.py" -v
+  python3 "$top/tests/images/images_test.py" -v
+  python3 "$top/tests/images/arm64_smoke_test.py" -v
 }
