@@ -20,18 +20,9 @@
 #include <string>
 
 #include "common/sizing/sizing.h"
+#include "operator/resources/container_amounts.h"
 
 namespace podcache::control {
-
-// Requests and limits of the cache container; 0: not set.
-struct ContainerAmounts {
-  std::uint64_t memory_request_bytes = 0;
-  std::uint64_t memory_limit_bytes = 0;
-  std::uint64_t cpu_request_milli = 0;
-  std::uint64_t cpu_limit_milli = 0;
-
-  bool operator==(const ContainerAmounts&) const = default;
-};
 
 // What this pod should have. `cache_bytes` already fits `amounts` under `rule`.
 struct SidecarTarget {
