@@ -1,0 +1,94 @@
+#include "server/command/admin_command.h"
+
+#include <cstdint>
+
+#include "common/base/version.h"
+#include "server/command/expiry.h"
+#include "server/protocol/numbers.h"
+#include "server/protocol/scan.h"
+
+namespace podcache::command {
+
+using protocol::Reply;
+using protocol::Request;
+using protocol::Verb;
+
+namespace {
+
+constexpr std::uint32_t kMinMemlimitMegabytes = 8;
+constexpr std::uint32_t kMaxMemlimitMegabytes = 1'000'000'000;
+
+}  // namespace
+
+AdminCommand::AdminCommand(store::Store& store, metrics::CounterRegistry& registry,
+                           ServerContext& context, const Clock& clock,
+                           const CommandOptions& options)
+    : store_(store),
+      context_(context),
+      clock_(clock),
+      options_(options),
+      stats_(store, registry, context) {}
+
+void AdminCommand::Execute(const Request& request, metrics::WorkerCounters& counters,
+                           OutputBuffer& output) {
+  Reply reply = Reply::kOk;
+  switch (request.verb) {
+    case Verb::kVersion:
+      protocol::AppendVersionLine(ProtocolVersion(), output);
+      return;
+    case Verb::kStats:
+      stats_.Execute(request.arguments, output);
+      return;
+    case Verb::kFlushAll:
+      counters.Add(metrics::Counter::kCmdFlush);
+      reply = FlushAll(request.arguments);
+      break;
+    case Verb::kVerbosity: reply = Verbosity(request.arguments); break;
+    case Verb::kShutdown:
+      reply = Shutdown(request.arguments);
+      if (reply == Reply::kOk) return;  // The answer is the end of the connection.
+      break;
+    case Verb::kCacheMemlimit: reply = CacheMemlimit(request.arguments); break;
+    default: reply = Reply::kError; break;
+  }
+  if (!request.noreply) protocol::AppendReply(reply, output);
+}
+
+Reply AdminCommand::FlushAll(std::string_view arguments) {
+  if (!options_.flush_enabled) return Reply::kFlushNotAllowed;
+  const std::string_view token = protocol::TakeToken(arguments);
+  std::int32_t delay = 0;
+  if (!token.empty() && token != "noreply" && !protocol::ParseSigned32(token, delay)) {
+    return Reply::kBadExptime;
+  }
+  // Zero and negative delays mean now, as in memcached.
+  store_.FlushAll(delay <= 0 ? 0
+                  : delay <= kMaxRelativeSeconds ? clock_.WallSeconds() + delay : delay);
+  return Reply::kOk;
+}
+
+Reply AdminCommand::Verbosity(std::string_view arguments) {
+  std::uint32_t level = 0;
+  if (!protocol::ParseUnsigned32(protocol::TakeToken(arguments), level)) return Reply::kBadFormat;
+  constexpr std::uint32_t kHighestLevel = 3;
+  context_.SetVerbosity(static_cast<int>(level < kHighestLevel ? level : kHighestLevel));
+  return Reply::kOk;
+}
+
+Reply AdminCommand::Shutdown(std::string_view arguments) {
+  if (!options_.shutdown_enabled) return Reply::kShutdownNotEnabled;
+  if (!arguments.empty() && arguments != "graceful") return Reply::kBadShutdownMode;
+  context_.RequestShutdown(!arguments.empty());
+  return Reply::kOk;
+}
+
+Reply AdminCommand::CacheMemlimit(std::string_view arguments) {
+  std::uint32_t megabytes = 0;
+  if (!protocol::ParseUnsigned32(protocol::TakeToken(arguments), megabytes)) return Reply::kError;
+  if (megabytes < kMinMemlimitMegabytes) return Reply::kMemlimitTooSmall;
+  if (megabytes > kMaxMemlimitMegabytes) return Reply::kMemlimitInBytes;
+  const std::uint64_t limit_bytes = std::uint64_t{megabytes} << 20;
+  return context_.SetMemoryLimit(limit_bytes) ? Reply::kOk : Reply::kMemlimitOutOfBounds;
+}
+
+}  // namespace podcache::command

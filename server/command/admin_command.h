@@ -1,0 +1,43 @@
+// Commands that concern the server rather than one key: flush_all, version, verbosity, stats, shutdown, cache_memlimit.
+//
+// Threads: one object for all workers; any thread.
+// Source: protocol.md 2, 6, 8.
+#pragma once
+
+#include <string_view>
+
+#include "common/base/clock.h"
+#include "common/base/output_buffer.h"
+#include "server/command/command_options.h"
+#include "server/command/server_context.h"
+#include "server/command/stats_command.h"
+#include "server/metrics/worker_counters.h"
+#include "server/protocol/encoders.h"
+#include "server/protocol/request.h"
+#include "server/store/store.h"
+
+namespace podcache::command {
+
+class AdminCommand {
+ public:
+  AdminCommand(store::Store& store, metrics::CounterRegistry& registry, ServerContext& context,
+               const Clock& clock, const CommandOptions& options);
+
+  // `counters` are those of the calling worker.
+  void Execute(const protocol::Request& request, metrics::WorkerCounters& counters,
+               OutputBuffer& output);
+
+ private:
+  protocol::Reply FlushAll(std::string_view arguments);
+  protocol::Reply Verbosity(std::string_view arguments);
+  protocol::Reply Shutdown(std::string_view arguments);
+  protocol::Reply CacheMemlimit(std::string_view arguments);
+
+  store::Store& store_;
+  ServerContext& context_;
+  const Clock& clock_;
+  const CommandOptions options_;
+  StatsCommand stats_;
+};
+
+}  // namespace podcache::command

@@ -1,0 +1,88 @@
+// `stats items` and `stats slabs`: the whole cache shown as one class, number 1. Its "chunks" are segments.
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "server/command/stats_command.h"
+#include "server/protocol/encoders.h"
+
+namespace podcache::command {
+
+using metrics::Counter;
+using protocol::AppendStat;
+
+namespace {
+
+class ClassWriter {
+ public:
+  ClassWriter(std::string_view prefix, OutputBuffer& output) : prefix_(prefix), output_(output) {}
+  void Add(std::string_view key, std::uint64_t value) {
+    name_.assign(prefix_).append(key);
+    AppendStat(name_, value, output_);
+  }
+
+ private:
+  std::string_view prefix_;
+  std::string name_;
+  OutputBuffer& output_;
+};
+
+}  // namespace
+
+void StatsCommand::Items(OutputBuffer& out) {
+  const store::StoreStats store = StoreFigures();
+  // Like memcached: a class that never held anything is not listed.
+  if (store_.stats().total_items == 0) return;
+  ClassWriter writer("items:1:", out);
+  writer.Add("number", store.items);
+  writer.Add("number_hot", store.items);
+  for (const std::string_view key : {"number_warm", "number_cold", "age_hot", "age_warm", "age"}) {
+    writer.Add(key, 0);
+  }
+  writer.Add("mem_requested", store.item_bytes);
+  writer.Add("evicted", store.evicted_items);
+  writer.Add("evicted_nonzero", 0);
+  writer.Add("evicted_time", 0);
+  writer.Add("outofmemory", Sum(Counter::kStoreNoMemory));
+  writer.Add("tailrepairs", 0);
+  writer.Add("reclaimed", store.reclaimed_items);
+  writer.Add("expired_unfetched", store.expired_unfetched_items);
+  writer.Add("evicted_unfetched", store.evicted_unfetched_items);
+  for (const std::string_view key :
+       {"evicted_active", "crawler_reclaimed", "crawler_items_checked", "lrutail_reflocked",
+        "moves_to_cold", "moves_to_warm", "moves_within_lru", "direct_reclaims"}) {
+    writer.Add(key, 0);
+  }
+  writer.Add("hits_to_hot", Sum(Counter::kGetHits) + Sum(Counter::kTouchHits));
+  for (const std::string_view key : {"hits_to_warm", "hits_to_cold", "hits_to_temp"}) {
+    writer.Add(key, 0);
+  }
+}
+
+void StatsCommand::Slabs(OutputBuffer& out) {
+  const store::StoreStats store = store_.stats();
+  const std::uint64_t used = store.segments_open + store.segments_sealed;
+  if (store.total_items > 0) {
+    ClassWriter writer("1:", out);
+    writer.Add("chunk_size", store.segment_size_bytes);
+    writer.Add("chunks_per_page", 1);
+    writer.Add("total_pages", used + store.segments_free);
+    writer.Add("total_chunks", used + store.segments_free);
+    writer.Add("used_chunks", used);
+    writer.Add("free_chunks", store.segments_free);
+    writer.Add("free_chunks_end", 0);
+    writer.Add("get_hits", Sum(Counter::kGetHits));
+    // memcached leaves out what cas did not find.
+    writer.Add("cmd_set", Sum(Counter::kCmdSet) - Sum(Counter::kCasMisses));
+    writer.Add("delete_hits", Sum(Counter::kDeleteHits));
+    writer.Add("incr_hits", Sum(Counter::kIncrHits));
+    writer.Add("decr_hits", Sum(Counter::kDecrHits));
+    writer.Add("cas_hits", Sum(Counter::kCasHits));
+    writer.Add("cas_badval", Sum(Counter::kCasBadval));
+    writer.Add("touch_hits", Sum(Counter::kTouchHits));
+  }
+  AppendStat("active_slabs", store.total_items > 0 ? 1 : 0, out);
+  AppendStat("total_malloced", store.segment_bytes, out);
+}
+
+}  // namespace podcache::command

@@ -1,0 +1,148 @@
+#include "server/command/command_executor.h"
+
+#include <utility>
+
+#include "common/base/check.h"
+#include "server/command/expiry.h"
+
+namespace podcache::command {
+
+using metrics::Counter;
+using protocol::Reply;
+using protocol::Request;
+using protocol::Verb;
+using store::StoreStatus;
+
+namespace {
+
+store::WriteMode ModeOf(Verb verb) noexcept {
+  switch (verb) {
+    case Verb::kAdd: return store::WriteMode::kAdd;
+    case Verb::kReplace: return store::WriteMode::kReplace;
+    case Verb::kAppend: return store::WriteMode::kAppend;
+    case Verb::kPrepend: return store::WriteMode::kPrepend;
+    case Verb::kCas: return store::WriteMode::kCas;
+    default: return store::WriteMode::kSet;
+  }
+}
+
+Reply ReplyFor(StoreStatus status) noexcept {
+  switch (status) {
+    case StoreStatus::kOk: return Reply::kOk;
+    case StoreStatus::kStored: return Reply::kStored;
+    case StoreStatus::kNotStored: return Reply::kNotStored;
+    case StoreStatus::kExists: return Reply::kExists;
+    case StoreStatus::kNotFound: return Reply::kNotFound;
+    case StoreStatus::kTooLarge: return Reply::kTooLarge;
+    case StoreStatus::kOutOfMemory: return Reply::kOutOfMemory;
+    case StoreStatus::kNotNumeric: return Reply::kNotNumeric;
+  }
+  return Reply::kError;
+}
+
+}  // namespace
+
+store::ReadOptions CommandExecutor::ReadOptionsFor(const Request& request) noexcept {
+  store::ReadOptions options;
+  options.want_cas = protocol::ReturnsCas(request.verb);
+  options.set_exptime = protocol::SetsExptime(request.verb);
+  if (options.set_exptime) options.exptime = Absolute(request.exptime);
+  return options;
+}
+
+void CommandExecutor::Execute(const Request& request, OutputBuffer& output) {
+  switch (request.verb) {
+    case Verb::kDelete:
+    case Verb::kTouch: {
+      const Reply reply = request.verb == Verb::kDelete ? Delete(request) : Touch(request);
+      if (!request.noreply) protocol::AppendReply(reply, output);
+      return;
+    }
+    case Verb::kIncr:
+    case Verb::kDecr:
+      Arithmetic(request, output);
+      return;
+    default:
+      admin_.Execute(request, counters_, output);
+  }
+}
+
+std::optional<Reply> CommandExecutor::Prepare(const Request& request, store::WriteHandle& handle) {
+  const store::Key key = session_.MakeKey(request.key);
+  const StoreStatus status = session_.Prepare(key, request.value_bytes, request.client_flags,
+                                              Absolute(request.exptime), handle);
+  if (handle.valid()) return std::nullopt;
+  // A reader must not get the value that this one was meant to replace.
+  if (request.verb == Verb::kSet) session_.Delete(key);
+  return Answer(status);
+}
+
+Reply CommandExecutor::Commit(Verb verb, std::uint64_t compare_cas, store::WriteHandle& handle) {
+  store::WriteOptions options;
+  options.mode = ModeOf(verb);
+  options.compare_cas = compare_cas;
+  const StoreStatus status = session_.Commit(handle, options).status;
+  counters_.Add(Counter::kCmdSet);
+  if (verb == Verb::kCas) CountCas(status);
+  return Answer(status);
+}
+
+Reply CommandExecutor::Abandon(store::WriteHandle& handle) {
+  handle = store::WriteHandle();
+  counters_.Add(Counter::kCmdSet);
+  return Reply::kBadDataChunk;
+}
+
+std::int64_t CommandExecutor::Absolute(std::int64_t exptime) noexcept {
+  if (exptime == 0) return store::kNeverExpires;
+  if (now_seconds_ == 0) now_seconds_ = clock_.WallSeconds();
+  return AbsoluteExptime(exptime, now_seconds_);
+}
+
+Reply CommandExecutor::Delete(const Request& request) {
+  const bool found = session_.Delete(session_.MakeKey(request.key)) == StoreStatus::kOk;
+  counters_.Add(found ? Counter::kDeleteHits : Counter::kDeleteMisses);
+  return found ? Reply::kDeleted : Reply::kNotFound;
+}
+
+Reply CommandExecutor::Touch(const Request& request) {
+  const StoreStatus status =
+      session_.Touch(session_.MakeKey(request.key), Absolute(request.exptime));
+  const bool found = status == StoreStatus::kOk;
+  counters_.Add(Counter::kCmdTouch);
+  counters_.Add(found ? Counter::kTouchHits : Counter::kTouchMisses);
+  return found ? Reply::kTouched : Reply::kNotFound;
+}
+
+void CommandExecutor::Arithmetic(const Request& request, OutputBuffer& output) {
+  const bool increment = request.verb == Verb::kIncr;
+  const store::ArithmeticResult result =
+      session_.Arithmetic(session_.MakeKey(request.key), increment, request.number);
+  if (result.status == StoreStatus::kOk) {
+    counters_.Add(increment ? Counter::kIncrHits : Counter::kDecrHits);
+    if (!request.noreply) protocol::AppendNumberLine(result.value, output);
+    return;
+  }
+  if (result.status == StoreStatus::kNotFound) {
+    counters_.Add(increment ? Counter::kIncrMisses : Counter::kDecrMisses);
+  }
+  const Reply reply = Answer(result.status);
+  if (!request.noreply) protocol::AppendReply(reply, output);
+}
+
+Reply CommandExecutor::Answer(StoreStatus status) noexcept {
+  if (status == StoreStatus::kTooLarge) counters_.Add(Counter::kStoreTooLarge);
+  if (status == StoreStatus::kOutOfMemory) counters_.Add(Counter::kStoreNoMemory);
+  return ReplyFor(status);
+}
+
+void CommandExecutor::CountCas(StoreStatus status) noexcept {
+  switch (status) {
+    case StoreStatus::kStored: counters_.Add(Counter::kCasHits); break;
+    case StoreStatus::kExists: counters_.Add(Counter::kCasBadval); break;
+    case StoreStatus::kNotFound: counters_.Add(Counter::kCasMisses); break;
+    default: break;
+  }
+}
+
+}  // namespace podcache::command

@@ -1,0 +1,21 @@
+// What a client means by its exptime.
+#pragma once
+
+#include <cstdint>
+
+#include "server/store/store.h"
+
+namespace podcache::command {
+
+// Up to this an exptime counts from now, above it is Unix time (protocol.md 1).
+inline constexpr std::int64_t kMaxRelativeSeconds = 30LL * 24 * 60 * 60;
+
+// The absolute time the store wants. Negative and past ones have expired already.
+constexpr std::int64_t AbsoluteExptime(std::int64_t exptime, std::int64_t now_seconds) noexcept {
+  if (exptime == 0) return store::kNeverExpires;
+  if (exptime < 0) return store::kExpiredImmediately;
+  if (exptime <= kMaxRelativeSeconds) return now_seconds + exptime;
+  return exptime > now_seconds ? exptime : store::kExpiredImmediately;
+}
+
+}  // namespace podcache::command

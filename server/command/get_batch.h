@@ -1,0 +1,65 @@
+// Gathers the keys of consecutive retrieval requests and looks them up together, so that the store overlaps their cache
+// misses. The replies are the same as one by one.
+//
+// Threads: one worker. Ownership: keys are views into the receive buffer: Flush before it is given up.
+// Invariant: no other command runs while keys are pending.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+#include "common/base/output_buffer.h"
+#include "server/metrics/worker_counters.h"
+#include "server/store/store.h"
+
+namespace podcache::command {
+
+class GetBatch final : private store::ValueSink {
+ public:
+  GetBatch(store::StoreSession& session, metrics::WorkerCounters& counters) noexcept
+      : session_(session), counters_(counters) {}
+
+  // Keys with other options must be flushed before.
+  bool Accepts(const store::ReadOptions& options) const noexcept {
+    return count_ == 0 || (options_.want_cas == options.want_cas &&
+                           options_.set_exptime == options.set_exptime &&
+                           options_.exptime == options.exptime);
+  }
+  bool full() const noexcept { return count_ == store::StoreSession::kMaxBatch; }
+
+  // Neither when full nor with options that are not accepted.
+  void Add(std::string_view key, const store::ReadOptions& options) noexcept;
+  // The retrieval line of the last added key is complete. With no key pending, its keys were flushed before.
+  void EndLine(OutputBuffer& output);
+  // Looks up what is pending and writes the replies.
+  void Flush(OutputBuffer& output);
+
+ private:
+  char* Begin(std::size_t index, const store::ItemMeta& meta) override;
+  void End(std::size_t index, const store::ItemMeta& meta) override;
+  void Pinned(std::size_t index, const store::ItemMeta& meta,
+              std::unique_ptr<PinnedBytes> value) override;
+  // Ends the lines whose last keys, before `index`, were misses.
+  void EndLinesBefore(std::size_t index);
+  void FinishItem(std::size_t index);
+  void Count(std::size_t hits) noexcept;
+
+  store::StoreSession& session_;
+  metrics::WorkerCounters& counters_;
+  store::ReadOptions options_;
+  std::array<store::Key, store::StoreSession::kMaxBatch> keys_;
+  std::array<store::StoreStatus, store::StoreSession::kMaxBatch> statuses_;
+  std::uint32_t count_ = 0;
+  std::uint32_t line_ends_ = 0;  // Bit i: key i is the last of its line.
+
+  // While the store answers.
+  OutputBuffer* output_ = nullptr;
+  std::size_t next_ = 0;       // Keys before this one are answered.
+  char* item_start_ = nullptr;
+  char* value_end_ = nullptr;
+};
+
+}  // namespace podcache::command

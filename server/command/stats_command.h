@@ -1,0 +1,49 @@
+// `stats` and its families: figures of the store, the workers and the server under memcached's names.
+//
+// Threads: one object for all workers; any thread. Invariant: a family has exactly memcached's keys, tools count them.
+// `stats reset` moves only what this command shows: the metrics endpoint's counters never fall.
+// Source: protocol.md 6, metrics.md 2.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "common/base/mutex.h"
+#include "common/base/output_buffer.h"
+#include "server/command/server_context.h"
+#include "server/metrics/worker_counters.h"
+#include "server/store/store.h"
+
+namespace podcache::command {
+
+class StatsCommand {
+ public:
+  StatsCommand(const store::Store& store, metrics::CounterRegistry& registry,
+               const ServerContext& context) noexcept
+      : store_(store), registry_(registry), context_(context) {}
+
+  // `arguments` is what stands behind the word stats. Appends the whole answer.
+  void Execute(std::string_view arguments, OutputBuffer& output);
+
+ private:
+  void General(OutputBuffer& output);
+  void Items(OutputBuffer& output);
+  void Slabs(OutputBuffer& output);
+  void Reset();
+  // Current figures, counters less what they were at the last reset.
+  store::StoreStats StoreFigures();
+  ServerStats ServerFigures();
+  std::uint64_t Sum(metrics::Counter counter) const { return registry_.SumSinceReset(counter); }
+
+  const store::Store& store_;
+  metrics::CounterRegistry& registry_;
+  const ServerContext& context_;
+  Mutex mutex_;
+  store::StoreStats store_at_reset_ GUARDED_BY(mutex_);
+  ServerStats server_at_reset_ GUARDED_BY(mutex_);
+};
+
+// The lines of `stats settings`, without the END.
+void AppendSettings(const SettingsReport& settings, OutputBuffer& output);
+
+}  // namespace podcache::command

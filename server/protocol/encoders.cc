@@ -1,0 +1,103 @@
+#include "server/protocol/encoders.h"
+
+#include <array>
+#include <charconv>
+#include <cstring>
+
+#include "common/base/check.h"
+
+namespace podcache::protocol {
+
+namespace {
+
+constexpr std::size_t kMaxDigits = 20;
+
+constexpr std::size_t kReplies = static_cast<std::size_t>(Reply::kCount);
+constexpr std::array<std::string_view, kReplies> kTexts = {
+    "OK\r\n",
+    "STORED\r\n",
+    "NOT_STORED\r\n",
+    "EXISTS\r\n",
+    "NOT_FOUND\r\n",
+    "DELETED\r\n",
+    "TOUCHED\r\n",
+    "RESET\r\n",
+    kEndLine,
+    "ERROR\r\n",
+    "CLIENT_ERROR bad command line format\r\n",
+    "CLIENT_ERROR bad data chunk\r\n",
+    "CLIENT_ERROR invalid numeric delta argument\r\n",
+    "CLIENT_ERROR invalid exptime argument\r\n",
+    "CLIENT_ERROR cannot increment or decrement non-numeric value\r\n",
+    "SERVER_ERROR object too large for cache\r\n",
+    "SERVER_ERROR out of memory storing object\r\n",
+    "CLIENT_ERROR flush_all not allowed\r\n",
+    "SERVER_ERROR: shutdown not enabled\r\n",
+    "CLIENT_ERROR invalid shutdown mode\r\n",
+    "MEMLIMIT_TOO_SMALL cannot set maxbytes to less than 8m\r\n",
+    "MEMLIMIT_ADJUST_FAILED input value is megabytes not bytes\r\n",
+    "MEMLIMIT_ADJUST_FAILED out of bounds or unable to adjust\r\n",
+    "CLIENT_ERROR stats detail not allowed\r\n",
+    "CLIENT_ERROR stats cachedump not allowed\r\n",
+};
+static_assert(!kTexts.back().empty(), "every reply has a text");
+
+char* Put(char* at, std::string_view bytes) noexcept {
+  std::memcpy(at, bytes.data(), bytes.size());
+  return at + bytes.size();
+}
+
+char* PutNumber(char* at, std::uint64_t number) noexcept {
+  return std::to_chars(at, at + kMaxDigits, number).ptr;
+}
+
+}  // namespace
+
+std::string_view Text(Reply reply) noexcept {
+  PODCACHE_DCHECK(reply < Reply::kCount);
+  return kTexts[static_cast<std::size_t>(reply)];
+}
+
+char* WriteValueHeader(char* at, std::string_view key, std::uint32_t client_flags,
+                       std::uint64_t value_bytes, const std::uint64_t* cas) noexcept {
+  PODCACHE_DCHECK(key.size() <= kMaxKeyBytes);
+  at = Put(at, "VALUE ");
+  at = Put(at, key);
+  *at++ = ' ';
+  at = PutNumber(at, client_flags);
+  *at++ = ' ';
+  at = PutNumber(at, value_bytes);
+  if (cas != nullptr) {
+    *at++ = ' ';
+    at = PutNumber(at, *cas);
+  }
+  return Put(at, kLineEnd);
+}
+
+void AppendNumberLine(std::uint64_t number, OutputBuffer& output) {
+  char* const start = output.Reserve(kMaxDigits + kLineEnd.size());
+  char* const end = Put(PutNumber(start, number), kLineEnd);
+  output.Commit(static_cast<std::size_t>(end - start));
+}
+
+void AppendVersionLine(std::string_view version, OutputBuffer& output) {
+  output.Append("VERSION ");
+  output.Append(version);
+  output.Append(kLineEnd);
+}
+
+void AppendStat(std::string_view name, std::string_view value, OutputBuffer& output) {
+  output.Append("STAT ");
+  output.Append(name);
+  output.Append(" ");
+  output.Append(value);
+  output.Append(kLineEnd);
+}
+
+void AppendStat(std::string_view name, std::uint64_t value, OutputBuffer& output) {
+  char digits[kMaxDigits];
+  const char* const end = PutNumber(digits, value);
+  AppendStat(name, std::string_view(digits, static_cast<std::size_t>(end - digits)), output);
+}
+
+}  // namespace podcache::protocol

@@ -1,0 +1,66 @@
+// Searching and splitting lines without a branch per character.
+//
+// Threads: any. Views returned refer to the argument.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+
+namespace podcache::protocol {
+
+// Position of the first space or newline, or npos. Tokens are short: eight bytes at a time, no call.
+inline std::size_t FindSeparator(std::string_view text) noexcept {
+  static_assert(std::endian::native == std::endian::little, "the lowest set bit is the first byte");
+  constexpr std::uint64_t kOnes = 0x0101010101010101ULL;
+  constexpr std::uint64_t kHighs = 0x8080808080808080ULL;
+  const auto zero_bytes = [](std::uint64_t word) { return (word - kOnes) & ~word & kHighs; };
+  std::size_t at = 0;
+  for (; at + sizeof(std::uint64_t) <= text.size(); at += sizeof(std::uint64_t)) {
+    std::uint64_t word;
+    std::memcpy(&word, text.data() + at, sizeof word);
+    // The lowest mark of each is exact; marks above it may be false, and are not looked at.
+    const std::uint64_t marks = zero_bytes(word ^ (kOnes * ' ')) | zero_bytes(word ^ (kOnes * '\n'));
+    if (marks != 0) return at + static_cast<std::size_t>(std::countr_zero(marks)) / 8;
+  }
+  for (; at < text.size(); ++at) {
+    if (text[at] == ' ' || text[at] == '\n') return at;
+  }
+  return std::string_view::npos;
+}
+
+// Position of the first newline, or npos.
+inline std::size_t FindNewline(std::string_view text) noexcept {
+  if (text.empty()) return std::string_view::npos;
+  const void* const found = std::memchr(text.data(), '\n', text.size());
+  return found == nullptr ? std::string_view::npos
+                          : static_cast<std::size_t>(static_cast<const char*>(found) - text.data());
+}
+
+inline std::size_t CountLeadingSpaces(std::string_view text) noexcept {
+  const std::size_t first = text.find_first_not_of(' ');
+  return first == std::string_view::npos ? text.size() : first;
+}
+
+// Takes the next token off a line without its newline; empty when there is none.
+inline std::string_view TakeToken(std::string_view& line) noexcept {
+  line.remove_prefix(CountLeadingSpaces(line));
+  const std::size_t end = line.find(' ');
+  const std::string_view token = line.substr(0, end);
+  line.remove_prefix(token.size());
+  return token;
+}
+
+inline std::string_view TrimTrailingSpaces(std::string_view text) noexcept {
+  const std::size_t last = text.find_last_not_of(' ');
+  return last == std::string_view::npos ? std::string_view() : text.substr(0, last + 1);
+}
+
+inline std::string_view LastToken(std::string_view line) noexcept {
+  line = TrimTrailingSpaces(line);
+  const std::size_t space = line.rfind(' ');
+  return space == std::string_view::npos ? line : line.substr(space + 1);
+}
+
+}  // namespace podcache::protocol

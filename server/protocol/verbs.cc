@@ -1,0 +1,55 @@
+#include "server/protocol/verbs.h"
+
+#include <cstdint>
+#include <cstring>
+
+namespace podcache::protocol {
+
+namespace {
+
+constexpr std::size_t kWordBytes = 8;
+
+// A word of up to eight letters as one number, so that a switch finds it with one compare.
+constexpr std::uint64_t Pack(std::string_view word) noexcept {
+  std::uint64_t packed = 0;
+  for (std::size_t i = 0; i < word.size(); ++i) {
+    packed |= static_cast<std::uint64_t>(static_cast<unsigned char>(word[i])) << (8 * i);
+  }
+  return packed;
+}
+
+std::optional<Verb> FindLongVerb(std::string_view word) noexcept {
+  if (word == "flush_all") return Verb::kFlushAll;
+  if (word == "verbosity") return Verb::kVerbosity;
+  if (word == "cache_memlimit") return Verb::kCacheMemlimit;
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Verb> FindVerb(std::string_view word) noexcept {
+  if (word.size() > kWordBytes) return FindLongVerb(word);
+  switch (Pack(word)) {
+    case Pack("get"): return Verb::kGet;
+    case Pack("gets"): return Verb::kGets;
+    case Pack("gat"): return Verb::kGat;
+    case Pack("gats"): return Verb::kGats;
+    case Pack("set"): return Verb::kSet;
+    case Pack("add"): return Verb::kAdd;
+    case Pack("replace"): return Verb::kReplace;
+    case Pack("append"): return Verb::kAppend;
+    case Pack("prepend"): return Verb::kPrepend;
+    case Pack("cas"): return Verb::kCas;
+    case Pack("delete"): return Verb::kDelete;
+    case Pack("incr"): return Verb::kIncr;
+    case Pack("decr"): return Verb::kDecr;
+    case Pack("touch"): return Verb::kTouch;
+    case Pack("version"): return Verb::kVersion;
+    case Pack("stats"): return Verb::kStats;
+    case Pack("quit"): return Verb::kQuit;
+    case Pack("shutdown"): return Verb::kShutdown;
+    default: return std::nullopt;
+  }
+}
+
+}  // namespace podcache::protocol

@@ -1,0 +1,14 @@
+// The words of the text protocol.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "server/protocol/request.h"
+
+namespace podcache::protocol {
+
+// Nothing for a word that is no classic command.
+std::optional<Verb> FindVerb(std::string_view word) noexcept;
+
+}  // namespace podcache::protocol

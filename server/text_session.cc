@@ -1,0 +1,269 @@
+#include "server/text_session.h"
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include "common/base/check.h"
+#include "server/protocol/scan.h"
+#include "server/worker_session.h"
+
+namespace podcache {
+
+using metrics::CommandClass;
+using metrics::Counter;
+using net::HandlerResult;
+using net::NextStep;
+using protocol::KeyStatus;
+using protocol::ParseStatus;
+using protocol::Reply;
+using protocol::Verb;
+
+namespace {
+
+// Replies a connection may pile up before the others get their turn, and before they are sent.
+constexpr std::size_t kMaxReplyBytesPerTurn = 256 * 1024;
+// Less than this is not worth a read of its own.
+constexpr std::size_t kMinDirectBytes = 4096;
+
+CommandClass ClassOf(Verb verb) noexcept {
+  if (protocol::IsStorage(verb)) return CommandClass::kStore;
+  switch (verb) {
+    case Verb::kDelete: return CommandClass::kDelete;
+    case Verb::kIncr:
+    case Verb::kDecr: return CommandClass::kArithmetic;
+    case Verb::kTouch: return CommandClass::kTouch;
+    default: return CommandClass::kAdmin;
+  }
+}
+
+}  // namespace
+
+// One call of OnInput.
+struct TextSession::Turn {
+  WorkerSession& worker;
+  std::string_view input;
+  OutputBuffer& output;
+  std::size_t at = 0;      // In the input.
+  std::uint32_t used = 0;  // Of the budget: requests, and batches of a long retrieval.
+
+  std::string_view rest() const noexcept { return input.substr(at); }
+  bool exhausted() const noexcept { return at == input.size(); }
+  bool over_budget() const noexcept {
+    return used >= worker.requests_per_turn() || output.pending_bytes() > kMaxReplyBytesPerTurn;
+  }
+};
+
+HandlerResult TextSession::OnInput(net::WorkerHandler& worker, std::span<const char> input,
+                                   OutputBuffer& output) {
+  Turn turn{static_cast<WorkerSession&>(worker), {input.data(), input.size()}, output};
+  turn.worker.StartBatch();
+  const HandlerResult result = Run(turn);
+  // The keys gathered so far are views into the input.
+  turn.worker.gets().Flush(output);
+  turn.worker.EndBatch();
+  return result;
+}
+
+HandlerResult TextSession::OnDirect(net::WorkerHandler&, std::size_t n, OutputBuffer&) {
+  PODCACHE_CHECK(state_ == State::kValue);
+  handle_.Advance(n);
+  return WantValue(0);
+}
+
+HandlerResult TextSession::Run(Turn& turn) {
+  while (state_ != State::kClosed) {
+    if (turn.exhausted() || Advance(turn) == Step::kNeedInput) return WantMore(turn);
+    if (turn.over_budget() && !turn.exhausted()) return {turn.at, NextStep::kYield, {}};
+  }
+  return {turn.input.size(), NextStep::kClose, {}};
+}
+
+HandlerResult TextSession::WantMore(const Turn& turn) noexcept {
+  if (state_ == State::kValue) return WantValue(turn.at);
+  return {turn.at, NextStep::kNeedInput, {}};
+}
+
+HandlerResult TextSession::WantValue(std::size_t consumed) noexcept {
+  const std::span<char> room = handle_.Writable();
+  if (room.size() < kMinDirectBytes) return {consumed, NextStep::kNeedInput, {}};
+  return {consumed, NextStep::kDirect, room};
+}
+
+TextSession::Step TextSession::Advance(Turn& turn) {
+  switch (state_) {
+    case State::kRequest: return OnRequest(turn);
+    case State::kKeys: return OnKeys(turn);
+    case State::kValue: return OnValue(turn);
+    case State::kValueEnd: return OnValueEnd(turn);
+    case State::kSkip: return OnSkip(turn);
+    case State::kSkipLine: return OnSkipLine(turn);
+    case State::kClosed: break;
+  }
+  return Step::kGoOn;
+}
+
+TextSession::Step TextSession::OnRequest(Turn& turn) {
+  protocol::Request request;
+  const protocol::ParseResult parsed = protocol::TextParser::Parse(turn.rest(), request);
+  turn.at += parsed.consumed;
+  switch (parsed.status) {
+    case ParseStatus::kNeedMore: return Step::kNeedInput;
+    case ParseStatus::kKeys: return StartKeys(turn, request);
+    case ParseStatus::kRequest: return RunRequest(turn, request);
+    case ParseStatus::kError:
+      Answer(turn, parsed.error, parsed.noreply);
+      left_bytes_ = parsed.skip_bytes;
+      state_ = left_bytes_ > 0 ? State::kSkip : State::kRequest;
+      ++turn.used;
+      return Step::kGoOn;
+    case ParseStatus::kSkipLine:
+      pending_reply_ = parsed.error;
+      state_ = State::kSkipLine;
+      return Step::kGoOn;
+    case ParseStatus::kClose:
+      turn.worker.counters().Add(Counter::kProtocolErrors);
+      state_ = State::kClosed;
+      return Step::kGoOn;
+  }
+  return Step::kGoOn;
+}
+
+TextSession::Step TextSession::StartKeys(Turn& turn, const protocol::Request& request) {
+  verb_ = request.verb;
+  read_options_ = turn.worker.executor().ReadOptionsFor(request);
+  line_keys_ = 0;
+  state_ = State::kKeys;
+  if (!turn.worker.gets().Accepts(read_options_)) turn.worker.gets().Flush(turn.output);
+  return OnKeys(turn);
+}
+
+TextSession::Step TextSession::OnKeys(Turn& turn) {
+  command::GetBatch& gets = turn.worker.gets();
+  while (true) {
+    const protocol::KeyResult next = protocol::TextParser::NextKey(turn.rest());
+    turn.at += next.consumed;
+    switch (next.status) {
+      case KeyStatus::kNeedMore: return Step::kNeedInput;
+      case KeyStatus::kKey:
+      case KeyStatus::kLastKey:
+        gets.Add(next.key, read_options_);
+        ++line_keys_;
+        if (next.status == KeyStatus::kLastKey) EndKeys(turn);
+        if (gets.full()) {
+          gets.Flush(turn.output);
+          ++turn.used;
+          return Step::kGoOn;
+        }
+        if (next.status == KeyStatus::kLastKey) return Step::kGoOn;
+        break;
+      case KeyStatus::kEndOfLine:
+        EndKeys(turn);
+        return Step::kGoOn;
+      case KeyStatus::kTooLong:
+        pending_reply_ = Reply::kBadFormat;
+        state_ = State::kSkipLine;
+        return Step::kGoOn;
+    }
+  }
+}
+
+void TextSession::EndKeys(Turn& turn) {
+  state_ = State::kRequest;
+  ++turn.used;
+  // A line of more than two thousand spaces.
+  if (line_keys_ == 0) return Answer(turn, Reply::kBadFormat, false);
+  turn.worker.gets().EndLine(turn.output);
+  turn.worker.CountRequest(line_keys_ > 1 ? CommandClass::kMultiget : CommandClass::kGet);
+}
+
+TextSession::Step TextSession::RunRequest(Turn& turn, const protocol::Request& request) {
+  turn.worker.gets().Flush(turn.output);
+  if (protocol::IsStorage(request.verb)) return StartValue(turn, request);
+  ++turn.used;
+  turn.worker.CountRequest(ClassOf(request.verb));
+  if (request.verb == Verb::kQuit) {
+    state_ = State::kClosed;
+  } else {
+    turn.worker.executor().Execute(request, turn.output);
+  }
+  return Step::kGoOn;
+}
+
+TextSession::Step TextSession::StartValue(Turn& turn, const protocol::Request& request) {
+  verb_ = request.verb;
+  noreply_ = request.noreply;
+  compare_cas_ = request.number;
+  const std::optional<Reply> refusal = turn.worker.executor().Prepare(request, handle_);
+  if (refusal) {
+    Answer(turn, *refusal, noreply_);
+    left_bytes_ = request.value_bytes + protocol::kLineEnd.size();
+    state_ = State::kSkip;
+    turn.worker.CountRequest(CommandClass::kStore);
+    ++turn.used;
+    return Step::kGoOn;
+  }
+  state_ = State::kValue;
+  return OnValue(turn);
+}
+
+TextSession::Step TextSession::OnValue(Turn& turn) {
+  for (std::span<char> room = handle_.Writable(); !room.empty(); room = handle_.Writable()) {
+    const std::size_t n = std::min(room.size(), turn.input.size() - turn.at);
+    if (n == 0) return Step::kNeedInput;
+    std::memcpy(room.data(), turn.input.data() + turn.at, n);
+    turn.at += n;
+    handle_.Advance(n);
+  }
+  left_bytes_ = protocol::kLineEnd.size();
+  value_end_ok_ = true;
+  state_ = State::kValueEnd;
+  return OnValueEnd(turn);
+}
+
+TextSession::Step TextSession::OnValueEnd(Turn& turn) {
+  // Exactly two bytes belong to the request, whatever they are.
+  for (; left_bytes_ > 0; --left_bytes_) {
+    if (turn.exhausted()) return Step::kNeedInput;
+    const char expected = protocol::kLineEnd[protocol::kLineEnd.size() - left_bytes_];
+    value_end_ok_ = value_end_ok_ && turn.input[turn.at++] == expected;
+  }
+  command::CommandExecutor& executor = turn.worker.executor();
+  const Reply reply = value_end_ok_ ? executor.Commit(verb_, compare_cas_, handle_)
+                                    : executor.Abandon(handle_);
+  Answer(turn, reply, noreply_);
+  state_ = State::kRequest;
+  turn.worker.CountRequest(CommandClass::kStore);
+  ++turn.used;
+  return Step::kGoOn;
+}
+
+TextSession::Step TextSession::OnSkip(Turn& turn) {
+  const std::uint64_t n = std::min<std::uint64_t>(left_bytes_, turn.input.size() - turn.at);
+  turn.at += n;
+  left_bytes_ -= n;
+  if (left_bytes_ == 0) state_ = State::kRequest;
+  return Step::kGoOn;
+}
+
+TextSession::Step TextSession::OnSkipLine(Turn& turn) {
+  const std::size_t newline = protocol::FindNewline(turn.rest());
+  if (newline == std::string_view::npos) {
+    turn.at = turn.input.size();
+    return Step::kNeedInput;
+  }
+  turn.at += newline + 1;
+  Answer(turn, pending_reply_, false);
+  state_ = State::kRequest;
+  ++turn.used;
+  return Step::kGoOn;
+}
+
+void TextSession::Answer(Turn& turn, Reply reply, bool noreply) {
+  turn.worker.gets().Flush(turn.output);
+  if (protocol::IsError(reply)) turn.worker.counters().Add(Counter::kProtocolErrors);
+  if (!noreply) protocol::AppendReply(reply, turn.output);
+}
+
+}  // namespace podcache

@@ -1,0 +1,83 @@
+#include "server/worker_session.h"
+
+#include <atomic>
+#include <numeric>
+
+#include "server/text_session.h"
+
+namespace podcache {
+
+using metrics::CommandClass;
+using metrics::Counter;
+using metrics::WorkerCounters;
+
+namespace {
+// When the operator of the server does not say (-R): many small requests, still well below a millisecond.
+constexpr std::uint32_t kDefaultRequestsPerTurn = 500;
+}  // namespace
+
+WorkerSession::WorkerSession(store::Store& store, metrics::CounterRegistry& registry,
+                             command::AdminCommand& admin, const Clock& clock,
+                             std::uint32_t requests_per_turn)
+    : registry_(registry),
+      counters_(registry.Acquire()),
+      clock_(clock),
+      requests_per_turn_(requests_per_turn != 0 ? requests_per_turn : kDefaultRequestsPerTurn),
+      session_(store.NewSession(counters_)),
+      executor_(*session_, counters_, admin, clock),
+      gets_(*session_, counters_),
+      commands_before_(counters_.commands.load(std::memory_order_relaxed)) {}
+
+WorkerSession::~WorkerSession() {
+  session_.reset();
+  registry_.Release(counters_);
+}
+
+std::unique_ptr<net::ConnectionHandler> WorkerSession::NewConnection(const net::ConnectionInfo&) {
+  return std::make_unique<TextSession>();
+}
+
+void WorkerSession::StartBatch() noexcept {
+  executor_.StartBatch();
+  if (in_turn_) return;
+  in_turn_ = true;
+  turn_start_ = batch_start_ = clock_.MonotonicNow();
+}
+
+void WorkerSession::EndBatch() noexcept {
+  const std::chrono::nanoseconds now = clock_.MonotonicNow();
+  const auto duration_ns = static_cast<std::uint64_t>((now - batch_start_).count());
+  batch_start_ = now;
+  const std::uint64_t total = std::accumulate(requests_.begin(), requests_.end(), std::uint64_t{0});
+  if (total == 0) return;
+  WorkerCounters::Bump(counters_.commands, total);
+  counters_.Add(Counter::kTextCommands, total);
+  for (std::size_t i = 0; i < requests_.size(); ++i) {
+    if (requests_[i] == 0) continue;
+    counters_.AddDuration(static_cast<CommandClass>(i), duration_ns, requests_[i]);
+    requests_[i] = 0;
+  }
+}
+
+void WorkerSession::EndTurn() noexcept {
+  session_->EndTurn();
+  if (!in_turn_) return;
+  in_turn_ = false;
+  WorkerCounters::Bump(counters_.busy_ns,
+                       static_cast<std::uint64_t>((batch_start_ - turn_start_).count()));
+}
+
+void WorkerSession::CountBytes(std::uint64_t received, std::uint64_t sent) noexcept {
+  counters_.Add(Counter::kBytesRead, received);
+  counters_.Add(Counter::kBytesWritten, sent);
+}
+
+void WorkerSession::CountYield() noexcept { counters_.Add(Counter::kConnYields); }
+
+void WorkerSession::CountHandoff() noexcept { counters_.Add(Counter::kConnectionHandoffs); }
+
+std::uint64_t WorkerSession::commands() const noexcept {
+  return counters_.commands.load(std::memory_order_relaxed) - commands_before_;
+}
+
+}  // namespace podcache

@@ -1,0 +1,64 @@
+// What all connections of one worker share: the store session, the retrieval batch, counters and timing.
+//
+// Threads: one worker. Ownership: owns the store session; gives its counters back when it ends.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+
+#include "common/base/clock.h"
+#include "server/command/admin_command.h"
+#include "server/command/command_executor.h"
+#include "server/command/get_batch.h"
+#include "server/metrics/worker_counters.h"
+#include "server/net/request_handler.h"
+#include "server/store/store.h"
+
+namespace podcache {
+
+class WorkerSession final : public net::WorkerHandler {
+ public:
+  WorkerSession(store::Store& store, metrics::CounterRegistry& registry,
+                command::AdminCommand& admin, const Clock& clock,
+                std::uint32_t requests_per_turn);
+  ~WorkerSession() override;
+
+  std::unique_ptr<net::ConnectionHandler> NewConnection(const net::ConnectionInfo& info) override;
+  void EndTurn() noexcept override;
+  void CountBytes(std::uint64_t received, std::uint64_t sent) noexcept override;
+  void CountYield() noexcept override;
+  void CountHandoff() noexcept override;
+  std::uint64_t commands() const noexcept override;
+
+  command::CommandExecutor& executor() noexcept { return executor_; }
+  command::GetBatch& gets() noexcept { return gets_; }
+  metrics::WorkerCounters& counters() noexcept { return counters_; }
+  std::uint32_t requests_per_turn() const noexcept { return requests_per_turn_; }
+
+  // Around the requests of one batch, for podcache_command_duration_seconds: one look at the clock for all of them.
+  void StartBatch() noexcept;
+  void CountRequest(metrics::CommandClass command_class) noexcept {
+    ++requests_[static_cast<std::size_t>(command_class)];
+  }
+  void EndBatch() noexcept;
+
+ private:
+  metrics::CounterRegistry& registry_;
+  metrics::WorkerCounters& counters_;
+  const Clock& clock_;
+  const std::uint32_t requests_per_turn_;
+  std::unique_ptr<store::StoreSession> session_;
+  command::CommandExecutor executor_;
+  command::GetBatch gets_;
+
+  std::array<std::uint32_t, metrics::WorkerCounters::kClasses> requests_{};
+  std::uint64_t commands_before_;  // Of the counters' previous user.
+  bool in_turn_ = false;
+  std::chrono::nanoseconds turn_start_{0};
+  // When the last batch of this turn was done: the next one's start.
+  std::chrono::nanoseconds batch_start_{0};
+};
+
+}  // namespace podcache
