@@ -14,6 +14,8 @@
 namespace podcache::tls {
 
 inline constexpr std::size_t kIdentitySecretBytes = 32;
+// A name every server's certificate has besides its proof, and clients ask for: it proves nothing, TLS wants one.
+inline constexpr char kAdminServerName[] = "podcached.podcache.dev";
 
 // A fresh nonce for the annotation podcache.dev/identity: 32 hex digits.
 std::string NewIdentityNonceHex();

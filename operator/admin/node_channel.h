@@ -1,0 +1,19 @@
+// A channel to one pod's admin port that trusts nobody but this pod. Included by .cc files only: it needs gRPC's headers.
+//
+// Threads: any.
+#pragma once
+
+#include <grpcpp/channel.h>
+
+#include <memory>
+
+#include "common/tls/certificate.h"
+#include "operator/admin/node_client.h"
+
+namespace podcache::control {
+
+// Connects lazily. Never shares a connection with another channel, not even to the same address: the next pod there has
+// another secret.
+std::shared_ptr<grpc::Channel> NewNodeChannel(const NodeTarget& target, const tls::KeyPair& client);
+
+}  // namespace podcache::control
