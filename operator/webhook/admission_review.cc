@@ -1,11 +1,10 @@
 #include "operator/webhook/admission_review.h"
 
-#include <openssl/evp.h>
-
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
 #include "common/status/status.h"
+#include "operator/webhook/base64.h"
 
 namespace podcache::control {
 
@@ -44,15 +43,6 @@ const json& Member(const json& object, const char* name) {
 std::string Text(const json& object, const char* name) {
   const json& value = Member(object, name);
   return value.is_string() ? value.get<std::string>() : std::string();
-}
-
-std::string Base64(std::string_view text) {
-  std::string encoded((text.size() + 2) / 3 * 4, '\0');
-  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): OpenSSL's bytes are unsigned.
-  EVP_EncodeBlock(reinterpret_cast<unsigned char*>(encoded.data()),
-                  reinterpret_cast<const unsigned char*>(text.data()),
-                  static_cast<int>(text.size()));
-  return encoded;
 }
 
 }  // namespace
@@ -94,7 +84,7 @@ std::string EncodeAdmissionReview(std::string_view uid, const AdmissionResponse&
   }
   if (response.allowed && !response.patch.empty()) {
     answer["patchType"] = "JSONPatch";
-    answer["patch"] = Base64(response.patch);
+    answer["patch"] = EncodeBase64(response.patch);
   }
   for (const std::string& warning : response.warnings) {
     if (answer["warnings"].size() == kMaxWarnings) break;

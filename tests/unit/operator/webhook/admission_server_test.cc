@@ -98,8 +98,9 @@ class AdmissionServerTest : public ::testing::Test {
 
   SystemClock clock_;
   CountingObserver observer_;
-  std::function<AdmissionResponse(const AdmissionRequest&)> handler_ =
-      [](const AdmissionRequest&) { return AdmissionResponse{}; };
+  std::function<AdmissionResponse(const AdmissionRequest&)> handler_ = [](const AdmissionRequest&) {
+    return AdmissionResponse{};
+  };
   tls::KeyPair ca_;
   std::unique_ptr<AdmissionServer> server_;
 };
