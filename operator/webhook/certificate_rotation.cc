@@ -85,7 +85,7 @@ absl::Status CertificateRotation::Visit() {
   }
   const absl::StatusOr<kube::Object> configuration =
       client_.Get({kube::kMutatingWebhookConfigurations, "", options_.webhook_configuration, ""});
-  if (!configuration.ok() && !kube::IsNotFound(configuration.status())) {
+  if (!configuration.ok() && !absl::IsNotFound(configuration.status())) {
     return WithContext(configuration.status(), "reading the webhook configuration");
   }
   PODCACHE_RETURN_IF_ERROR(
@@ -102,7 +102,7 @@ absl::StatusOr<CertificateRotation::Stored> CertificateRotation::Load() {
   Stored stored;
   absl::StatusOr<kube::Object> secret =
       client_.Get({kube::kSecrets, options_.secret.ns, options_.secret.name, ""});
-  if (kube::IsNotFound(secret.status())) return stored;
+  if (absl::IsNotFound(secret.status())) return stored;
   if (!secret.ok()) return WithContext(secret.status(), "reading the certificate Secret");
   stored.set = FromSecretData(DataOf(*secret));
   stored.secret = *std::move(secret);
@@ -199,7 +199,7 @@ void CertificateRotation::Wake() {
 void CertificateRotation::Run() {
   for (;;) {
     const absl::Status status = Visit();
-    if (!status.ok() && !kube::IsConflict(status) && !kube::IsAlreadyExists(status) &&
+    if (!status.ok() && !kube::IsConflict(status) && !absl::IsAlreadyExists(status) &&
         !absl::IsNotFound(status)) {
       log_.Error("Failed to renew certificates", {{"error", MessageOf(status)}});
     }

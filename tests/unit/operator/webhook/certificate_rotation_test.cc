@@ -27,7 +27,8 @@ struct Replica {
             api,
             {.secret = {"podcache-system", "podcache-certs"},
              .webhook_configuration = "podcache-injector",
-             .rotation = {.dns_names = {"podcache-webhook.podcache-system.svc"}}},
+             .rotation = {.dns_names = {"podcache-webhook.podcache-system.svc"},
+                          .ip_addresses = {}}},
             [this] { return leader; }, [this](const CertificateSet& set) { used.push_back(set); },
             clock, Logger::Null()) {}
   bool leader;
@@ -110,7 +111,7 @@ TEST_F(CertificateRotationTest, LoserOfTheRaceUsesTheWinnersSecret) {
     api_.before_write = nullptr;
     ASSERT_TRUE(winner.rotation.Visit().ok());
   };
-  EXPECT_TRUE(kube::IsAlreadyExists(loser.rotation.Visit()));
+  EXPECT_TRUE(absl::IsAlreadyExists(loser.rotation.Visit()));
   EXPECT_TRUE(loser.used.empty());
   ASSERT_TRUE(loser.rotation.Visit().ok());
   EXPECT_EQ(loser.used.at(0).identity_key, winner.used.at(0).identity_key);
@@ -134,13 +135,15 @@ TEST_F(CertificateRotationTest, ChangeOfCaNeverServesAnUntrustedLeaf) {
   ASSERT_TRUE(leader.rotation.Visit().ok());
   ASSERT_TRUE(standby.rotation.Visit().ok());
   const std::string first_ca = leader.used[0].webhook_ca.certificate_pem;
-  for (int day = 0; day < 500; ++day) {
-    clock_.Advance(std::chrono::hours(24));
+  for (int day = 0; day < 500; day += 4) {
+    clock_.Advance(std::chrono::hours(4 * 24));
     ASSERT_TRUE(leader.rotation.Visit().ok());
     ASSERT_TRUE(tls::SignedBy(leader.used.back().webhook_leaf.certificate_pem, PublishedBundle(0)));
     ASSERT_TRUE(
         tls::SignedBy(standby.used.back().webhook_leaf.certificate_pem, PublishedBundle(0)));
-    if (day % 5 == 0) ASSERT_TRUE(standby.rotation.Visit().ok());
+    if (day % 20 == 0) {
+      ASSERT_TRUE(standby.rotation.Visit().ok());
+    }
   }
   EXPECT_NE(leader.used.back().webhook_ca.certificate_pem, first_ca);
 }
