@@ -34,6 +34,8 @@ struct InformerEvent {
 };
 
 struct InformerOptions {
+  // How often handlers hear of every object anew; checked when a watch ends, so some minutes late
+  // at most.
   std::chrono::nanoseconds resync = std::chrono::hours(10);
 };
 

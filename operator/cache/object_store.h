@@ -1,15 +1,17 @@
 // The last known state of one kind: what reconcilers read instead of asking the API server.
 //
 // Invariant: writes come from one reflector alone; every index always agrees with the objects.
+// All lists are in the order of keys, so that what is computed from them is the same every time.
 // Threads: any number of readers, one writer; a reader never waits for I/O.
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include "common/base/mutex.h"
@@ -39,7 +41,7 @@ class ObjectStore {
   ObjectPtr Get(const NamespacedName& key) const;
   std::vector<ObjectPtr> List() const;
   std::vector<ObjectPtr> ListNamespace(std::string_view ns) const;
-  // The index must exist. Order is by key, so that results are the same every time.
+  // The index must exist.
   std::vector<ObjectPtr> Lookup(std::string_view index, std::string_view value) const;
   std::size_t size() const;
 
@@ -47,7 +49,8 @@ class ObjectStore {
   // same resourceVersion.
   Change Put(Object object);
   Change Remove(const NamespacedName& key);
-  // The whole state after a list: what is missing from it is gone.
+  // The whole state after a list: what is missing from it is gone, what kept its resourceVersion
+  // has not changed.
   std::vector<Change> Replace(std::vector<ObjectPtr> objects);
 
  private:
@@ -55,14 +58,14 @@ class ObjectStore {
     std::string name;
     IndexFunction function;
     // Value → keys of objects.
-    std::unordered_map<std::string, std::unordered_set<std::string>> keys;
+    std::unordered_map<std::string, std::set<std::string>> keys;
   };
   void Link(const std::string& key, const Object& object) REQUIRES(mutex_);
   void Unlink(const std::string& key, const Object& object) REQUIRES(mutex_);
   Change Exchange(const std::string& key, ObjectPtr next) REQUIRES(mutex_);
 
   mutable Mutex mutex_;
-  std::unordered_map<std::string, ObjectPtr> objects_ GUARDED_BY(mutex_);
+  std::map<std::string, ObjectPtr> objects_ GUARDED_BY(mutex_);
   std::vector<Index> indexes_ GUARDED_BY(mutex_);
 };
 

@@ -66,25 +66,27 @@ class Reflector {
   std::chrono::nanoseconds WatchStep(const std::stop_token& stop);
   std::chrono::nanoseconds WatchListStep(const std::stop_token& stop);
   absl::StatusOr<std::vector<ObjectPtr>> ReadPages();
-  std::chrono::nanoseconds AfterFailure(const absl::Status& status, std::string_view action);
+  absl::Status Watch(bool send_initial_events, const ApiClient::WatchHandler& handler,
+                     const std::stop_token& stop);
+  void Replace(std::vector<ObjectPtr> objects, std::string resource_version);
   void Deliver(WatchEvent event);
-  void Transform(Object& object) const;
-  WatchOptions MakeWatchOptions();
+  // Both return the wait.
+  std::chrono::nanoseconds AfterWatch(const absl::Status& status, const std::stop_token& stop);
+  std::chrono::nanoseconds AfterFailure(const absl::Status& status, std::string_view message);
 
   ApiClient& client_;
   const ResourceType type_;
   const ReflectorOptions options_;
   ReflectorSink& sink_;
-  const Clock& clock_;
   Logger log_;
   std::mt19937_64 random_;
   WatchBackoff backoff_;
   std::string resource_version_;
-  std::string list_version_;  // Of the page being read.
   bool need_list_ = true;
-  bool list_in_one_page_ = false;  // The last paged list expired half-way.
-  bool relisted_ = false;          // The last list followed an expiry and no event came since.
-  bool watch_list_refused_ = false;
+  bool list_in_one_page_ = false;    // A list in pages expired half-way.
+  bool expired_ = false;             // The last watch expired; false again after any event.
+  bool watch_list_refused_ = false;  // By the server, for good.
+  std::string last_failure_;         // Told already.
 };
 
 }  // namespace podcache::kube

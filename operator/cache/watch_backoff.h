@@ -5,6 +5,8 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
+#include <optional>
 #include <random>
 
 #include "common/base/clock.h"
@@ -27,7 +29,7 @@ class WatchBackoff {
   const Clock& clock_;
   std::mt19937_64& random_;
   std::chrono::nanoseconds base_ = kFirst;
-  std::chrono::nanoseconds retry_at_{-1};  // When the last wait ended; negative before the first.
+  std::optional<std::chrono::nanoseconds> retry_at_;  // When the last wait ended.
 };
 
 }  // namespace podcache::kube

@@ -26,7 +26,7 @@ namespace podcache::kube {
 struct ListOptions {
   std::string label_selector{};
   std::string field_selector{};
-  int limit = 500;             // Objects a page; 0 asks for all at once.
+  int limit = 500;               // Objects a page; 0 asks for all at once.
   std::string continue_token{};  // Of the page before.
   std::string resource_version{};
   std::string resource_version_match{};

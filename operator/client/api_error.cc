@@ -1,7 +1,7 @@
 #include "operator/client/api_error.h"
 
 #include <algorithm>
-#include <charconv>
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -48,21 +48,14 @@ std::string TextField(const nlohmann::json& value, const char* key) {
   return found != value.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
-// Seconds as a plain number; a date or anything else counts as not given.
-std::optional<std::chrono::seconds> ParseSeconds(std::string_view text) {
-  std::int64_t seconds = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
-  if (error != std::errc() || end != text.data() + text.size() || seconds < 0) return std::nullopt;
-  return std::min(std::chrono::seconds(seconds), kMaxRetryAfter);
-}
-
 void ReadDetails(const nlohmann::json& body, ApiErrorDetails& details) {
   const auto found = body.find("details");
   if (found == body.end() || !found->is_object()) return;
   if (const auto seconds = found->find("retryAfterSeconds");
       seconds != found->end() && seconds->is_number_integer() && seconds->get<std::int64_t>() > 0 &&
       !details.retry_after) {
-    details.retry_after = std::min(std::chrono::seconds(seconds->get<std::int64_t>()), kMaxRetryAfter);
+    details.retry_after =
+        std::min(std::chrono::seconds(seconds->get<std::int64_t>()), kMaxRetryAfter);
   }
   const auto causes = found->find("causes");
   if (causes == found->end() || !causes->is_array()) return;
@@ -73,10 +66,11 @@ void ReadDetails(const nlohmann::json& body, ApiErrorDetails& details) {
   }
 }
 
-ApiErrorDetails ReadBody(int http_code, std::string_view body, std::string_view retry_after) {
+ApiErrorDetails ReadBody(int http_code, std::string_view body,
+                         std::optional<std::chrono::seconds> retry_after) {
   ApiErrorDetails details;
   details.http_code = http_code;
-  details.retry_after = ParseSeconds(retry_after);
+  if (retry_after) details.retry_after = std::min(*retry_after, kMaxRetryAfter);
   const nlohmann::json parsed = nlohmann::json::parse(body, nullptr, /*allow_exceptions=*/false);
   if (parsed.is_object() && TextField(parsed, "kind") == "Status") {
     details.reason = TextField(parsed, "reason");
@@ -122,7 +116,7 @@ bool HasHttpCode(const absl::Status& status, int http_code) {
 }  // namespace
 
 absl::Status ErrorFromResponse(int http_code, std::string_view body,
-                               std::string_view retry_after) {
+                               std::optional<std::chrono::seconds> retry_after) {
   const ApiErrorDetails details = ReadBody(http_code, body, retry_after);
   std::string message = "HTTP " + std::to_string(http_code);
   if (!details.reason.empty()) message.append(" ").append(details.reason);
@@ -152,8 +146,8 @@ bool IsConflict(const absl::Status& status) {
 
 bool IsGone(const absl::Status& status) {
   const auto details = GetApiErrorDetails(status);
-  return details && (details->http_code == 410 || details->reason == "Expired" ||
-                     details->reason == "Gone");
+  return details &&
+         (details->http_code == 410 || details->reason == "Expired" || details->reason == "Gone");
 }
 
 bool IsTooLargeResourceVersion(const absl::Status& status) {
@@ -161,9 +155,8 @@ bool IsTooLargeResourceVersion(const absl::Status& status) {
   if (!details || details->http_code != 504) return false;
   // Servers before 1.19 give the text alone.
   if (details->message.find("Too large resource version") != std::string::npos) return true;
-  return std::any_of(details->causes.begin(), details->causes.end(), [](const auto& cause) {
-    return cause.reason == "ResourceVersionTooLarge";
-  });
+  return std::any_of(details->causes.begin(), details->causes.end(),
+                     [](const auto& cause) { return cause.reason == "ResourceVersionTooLarge"; });
 }
 
 std::optional<std::chrono::seconds> RetryAfter(const absl::Status& status) {

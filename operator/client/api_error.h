@@ -38,13 +38,15 @@ struct ApiErrorDetails {
 // Longest wait a server may ask for.
 inline constexpr std::chrono::seconds kMaxRetryAfter{300};
 
-// From a response that is not 2xx. `body` may be anything; `retry_after` is the header's text.
-absl::Status ErrorFromResponse(int http_code, std::string_view body, std::string_view retry_after);
+// From a response that is not 2xx. `body` may be anything; `retry_after` is the header's value.
+absl::Status ErrorFromResponse(int http_code, std::string_view body,
+                               std::optional<std::chrono::seconds> retry_after);
 
 // Null when the status does not come from an API server's answer.
 std::optional<ApiErrorDetails> GetApiErrorDetails(const absl::Status& status);
 
-// absl::IsNotFound and absl::IsAlreadyExists, found by argument-dependent lookup, serve for 404 and AlreadyExists.
+// absl::IsNotFound and absl::IsAlreadyExists, found by argument-dependent lookup, serve for 404 and
+// AlreadyExists.
 bool IsConflict(const absl::Status& status);
 bool IsGone(const absl::Status& status);  // 410, reasons Gone and Expired.
 bool IsForbidden(const absl::Status& status);

@@ -11,7 +11,8 @@ namespace podcache::kube {
 namespace {
 
 constexpr char kJson[] = "application/json";
-// The server ends a watch after its timeout; a client that hears nothing for so much longer ends it too.
+// The server ends a watch after its timeout; a client that hears nothing for so much longer ends it
+// too.
 constexpr std::chrono::seconds kWatchGrace{30};
 // Lists of large collections take longer than single objects.
 constexpr std::chrono::seconds kListTimeout{60};
@@ -145,10 +146,11 @@ absl::StatusOr<ListPage> HttpApiClient::List(const ResourceType& type, std::stri
 
 absl::StatusOr<Object> HttpApiClient::Create(const ResourceType& type, const Object& object,
                                              const WriteOptions& options) {
-  return ExchangeObject("create", {.method = "POST",
-                                   .target = CollectionPath(type, object.ns()) + WriteQuery(options),
-                                   .content_type = kJson,
-                                   .body = BodyOf(type, object)});
+  return ExchangeObject("create",
+                        {.method = "POST",
+                         .target = CollectionPath(type, object.ns()) + WriteQuery(options),
+                         .content_type = kJson,
+                         .body = BodyOf(type, object)});
 }
 
 absl::StatusOr<Object> HttpApiClient::CreateSubresource(const ObjectRef& ref, const Object& body,

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -26,7 +27,7 @@ struct HttpRequest {
 struct HttpResponse {
   int code = 0;
   std::string body{};
-  std::string retry_after{};  // The header's text, empty when absent.
+  std::optional<std::chrono::seconds> retry_after{};  // The header, a date counted from now.
 };
 
 class HttpTransport {

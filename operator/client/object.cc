@@ -40,8 +40,7 @@ std::map<std::string, std::string> TextMap(const nlohmann::json& value) {
 }  // namespace
 
 Object::Object() : value_(std::make_unique<nlohmann::json>(nlohmann::json::object())) {}
-Object::Object(nlohmann::json value)
-    : value_(std::make_unique<nlohmann::json>(std::move(value))) {}
+Object::Object(nlohmann::json value) : value_(std::make_unique<nlohmann::json>(std::move(value))) {}
 Object::Object(const Object& other) : value_(std::make_unique<nlohmann::json>(*other.value_)) {}
 Object::Object(Object&& other) noexcept = default;
 Object& Object::operator=(const Object& other) {

@@ -36,8 +36,9 @@ std::string PercentEncode(std::string_view text) {
     result.push_back(kHex[byte >> 4]);
     result.push_back(kHex[byte & 15]);
   }
-  // "." and ".." would be folded away by HTTP clients and proxies, and the request would reach another object. No
-  // encoding helps, since %2E means the same; a doubled escape makes the name one that cannot exist.
+  // "." and ".." would be folded away by HTTP clients and proxies, and the request would reach
+  // another object. No encoding helps, since %2E means the same; a doubled escape makes the name
+  // one that cannot exist.
   if (result == "." || result == "..") return result.size() == 1 ? "%252E" : "%252E%252E";
   return result;
 }

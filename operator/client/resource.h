@@ -60,8 +60,8 @@ struct ObjectRef {
   std::string subresource{};  // Empty for the object itself.
 };
 
-// Everything but unreserved characters of RFC 3986 becomes %XX, slashes included. "." and "..", which no encoding protects
-// from being folded, become text that names nothing.
+// Everything but unreserved characters of RFC 3986 becomes %XX, slashes included. "." and "..",
+// which no encoding protects from being folded, become text that names nothing.
 std::string PercentEncode(std::string_view text);
 
 // "/api/v1/namespaces/shop/pods"; with an empty ns the collection over all namespaces.

@@ -28,7 +28,7 @@ std::optional<WatchEventType> TypeOf(std::string_view name) {
 absl::Status ErrorOfEvent(const nlohmann::json& status) {
   const auto code = status.find("code");
   const bool known = code != status.end() && code->is_number_integer();
-  return ErrorFromResponse(known ? code->get<int>() : 500, status.dump(), "");
+  return ErrorFromResponse(known ? code->get<int>() : 500, status.dump(), std::nullopt);
 }
 
 }  // namespace
@@ -69,8 +69,7 @@ absl::StatusOr<WatchEvent> DecodeWatchEvent(std::string_view line) {
   if (!value.is_object()) return lost("watch event is no JSON object");
   const auto type = value.find("type");
   const auto object = value.find("object");
-  if (type == value.end() || !type->is_string() || object == value.end() ||
-      !object->is_object()) {
+  if (type == value.end() || !type->is_string() || object == value.end() || !object->is_object()) {
     return lost("watch event without type or object");
   }
   const auto& name = type->get_ref<const std::string&>();

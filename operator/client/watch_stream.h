@@ -1,8 +1,9 @@
-// Cuts the body of a watch into lines, whatever pieces it arrives in, and decodes one line at a time.
+// Cuts the body of a watch into lines, whatever pieces it arrives in, and decodes one line at a
+// time.
 //
-// Invariant: the sequence of events depends on the bytes alone, never on how they were cut. Memory: one line, at most
-// kMaxLineBytes, beyond which the watch fails.
-// Threads: one. Views passed to a handler end with the call.
+// Invariant: the sequence of events depends on the bytes alone, never on how they were cut. Memory:
+// one line, at most kMaxLineBytes, beyond which the watch fails. Threads: one. Views passed to a
+// handler end with the call.
 #pragma once
 
 #include <cstddef>
@@ -22,8 +23,8 @@ class LineSplitter {
 
   explicit LineSplitter(std::size_t max_line_bytes = kMaxLineBytes) : max_(max_line_bytes) {}
 
-  // Calls `handle` for each complete line without its "\n" or "\r\n"; stops and returns its error if it fails.
-  // ResourceExhausted when a line is too long.
+  // Calls `handle` for each complete line without its "\n" or "\r\n"; stops and returns its error
+  // if it fails. ResourceExhausted when a line is too long.
   absl::Status Feed(std::string_view bytes,
                     const std::function<absl::Status(std::string_view line)>& handle);
   // Bytes of the line not ended yet.
@@ -36,8 +37,8 @@ class LineSplitter {
   std::string partial_;
 };
 
-// One line of a watch. An ERROR event becomes the error that its Status object describes; DataLoss when the line is no
-// event.
+// One line of a watch. An ERROR event becomes the error that its Status object describes; DataLoss
+// when the line is no event.
 absl::StatusOr<WatchEvent> DecodeWatchEvent(std::string_view line);
 
 }  // namespace podcache::kube

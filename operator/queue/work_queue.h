@@ -8,15 +8,13 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <cstddef>
-#include <cstdint>
 #include <deque>
+#include <functional>
 #include <optional>
 #include <queue>
 #include <string>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include "common/base/clock.h"
@@ -31,7 +29,6 @@ class WorkQueueObserver {
  public:
   virtual ~WorkQueueObserver() = default;
   virtual void OnAdd() = 0;
-  virtual void OnDepth(std::size_t depth) = 0;
   virtual void OnGet(std::chrono::nanoseconds waited) = 0;
   virtual void OnDone(std::chrono::nanoseconds worked) = 0;
   virtual void OnRetry() = 0;
@@ -42,11 +39,11 @@ class WorkQueue {
   // `observer` may be null.
   WorkQueue(const Clock& clock, RateLimiter limiter, WorkQueueObserver* observer);
 
-  void Add(std::string key);
+  void Add(const std::string& key);
   // Zero or less: at once. Of several delayed adds of a key the earliest counts.
-  void AddAfter(std::string key, std::chrono::nanoseconds delay);
+  void AddAfter(const std::string& key, std::chrono::nanoseconds delay);
   // After the back-off of this key's failures so far.
-  void AddRateLimited(std::string key);
+  void AddRateLimited(const std::string& key);
   // The key succeeded: its next failure starts at the shortest back-off.
   void Forget(const std::string& key);
   int Failures(const std::string& key) const;
@@ -77,9 +74,17 @@ class WorkQueue {
     std::string key;
     bool operator>(const Delayed& other) const { return due > other.due; }
   };
-  void AddLocked(const std::string& key) REQUIRES(mutex_);
-  void MoveDueLocked() REQUIRES(mutex_);
-  std::optional<std::string> PopLocked(std::chrono::nanoseconds& waited) REQUIRES(mutex_);
+  struct Popped {
+    std::string key;
+    std::chrono::nanoseconds waited{0};
+  };
+  // False when it was dirty already, or the queue is shut down.
+  bool AddLocked(const std::string& key) REQUIRES(mutex_);
+  void AddAfterLocked(const std::string& key, std::chrono::nanoseconds delay) REQUIRES(mutex_);
+  // How many keys became due.
+  int MoveDueLocked() REQUIRES(mutex_);
+  Popped PopLocked() REQUIRES(mutex_);
+  std::optional<std::string> Take(bool wait);
 
   const Clock& clock_;
   WorkQueueObserver* const observer_;
@@ -87,8 +92,7 @@ class WorkQueue {
   CondVar changed_;
   RateLimiter limiter_ GUARDED_BY(mutex_);
   std::deque<std::string> queue_ GUARDED_BY(mutex_);
-  std::unordered_map<std::string, std::chrono::nanoseconds> dirty_
-      GUARDED_BY(mutex_);  // Since when.
+  std::unordered_map<std::string, std::chrono::nanoseconds> dirty_ GUARDED_BY(mutex_);  // Since.
   std::unordered_map<std::string, std::chrono::nanoseconds> processing_ GUARDED_BY(mutex_);
   std::priority_queue<Delayed, std::vector<Delayed>, std::greater<>> delayed_ GUARDED_BY(mutex_);
   std::unordered_map<std::string, std::chrono::nanoseconds> due_ GUARDED_BY(mutex_);  // Earliest.
