@@ -15,12 +15,13 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "common/base/clock.h"
+#include "common/base/mutex.h"
+#include "common/base/thread_annotations.h"
 #include "common/logging/logger.h"
 #include "operator/cache/informer.h"
 #include "operator/controller/controller_observer.h"
@@ -60,6 +61,7 @@ class Controller {
   WorkQueue& queue() { return queue_; }
 
  private:
+  void EnqueueAll(const std::vector<NamespacedName>& keys);
   void Work();
   void Process(const std::string& key);
   absl::StatusOr<Result> ReconcileGuarded(const Request& request);

@@ -16,6 +16,8 @@ class ControllerObserver {
   virtual ~ControllerObserver() = default;
   virtual void OnReconcileStart() = 0;
   virtual void OnReconcileEnd(ReconcileOutcome outcome, std::chrono::nanoseconds took) = 0;
+  // Beside the end: it failed by its deadline, or by an exception.
+  virtual void OnTimeout() = 0;
   virtual void OnException() = 0;
 };
 
