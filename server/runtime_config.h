@@ -91,7 +91,7 @@ struct ResizeProgress {
   std::uint64_t resident_bytes = 0;
   std::uint64_t items_evicted = 0;        // By this resize.
   std::chrono::nanoseconds elapsed{0};    // Since it was asked for; of the last one when idle.
-  bool done = true;                       // Memory and threads are what was asked for.
+  bool done = true;                       // Nothing is under way any more.
 };
 
 // Upper bounds of podcache_memory_resize_duration_seconds in milliseconds; one more bucket is above all.
@@ -125,14 +125,14 @@ class RuntimeConfig {
 
   MemorySettings memory() const;
   ThreadSettings threads() const;
-  ResizeProgress progress() const;
+  ResizeProgress progress();
   ResizeCounters counters() const;
 
   const FixedSettings& fixed() const { return fixed_; }
   const cgroup::Reader& cgroup() const { return cgroup_; }
 
-  // Looks at the cgroup and at the resize under way. Called several times a second.
-  void Poll();
+  // Looks at the cgroup and at the resize under way. Called several times a second. Returns whether one is under way.
+  bool Poll();
 
  private:
   struct Resize {
@@ -143,11 +143,13 @@ class RuntimeConfig {
     std::chrono::nanoseconds took{0};
   };
 
-  std::optional<std::uint64_t> CgroupCeilingBytes(std::uint64_t& cgroup_limit_bytes) const;
+  // The largest limit the cgroup holds now; nothing without a cgroup limit.
+  std::optional<std::uint64_t> ReadCeiling() const;
   std::uint64_t EffectiveTargetLocked() const REQUIRES(mutex_);
+  // Starts a resize if the effective target is another than the one last given to the store.
   bool ApplyLocked() REQUIRES(mutex_);
-  void FinishResizeLocked(ResizeResult result) REQUIRES(mutex_);
   void NoteProgressLocked() REQUIRES(mutex_);
+  void FinishResizeLocked(ResizeResult result) REQUIRES(mutex_);
 
   store::Store& store_;
   net::WorkerPool& pool_;
@@ -161,7 +163,6 @@ class RuntimeConfig {
   std::optional<std::uint64_t> ceiling_bytes_ GUARDED_BY(mutex_);
   std::uint64_t applied_bytes_ GUARDED_BY(mutex_) = 0;
   Resize resize_ GUARDED_BY(mutex_);
-  bool threads_changing_ GUARDED_BY(mutex_) = false;
   ResizeCounters counters_ GUARDED_BY(mutex_);
 };
 

@@ -1,0 +1,92 @@
+// One client connection: what was received but not consumed, what was answered but not sent, and the steps of a turn in
+// between. Waits for nothing itself; its worker calls it when the socket is ready.
+//
+// A turn: one receive into the worker's buffer (a large value straight into item memory), the handler consumes what it
+// can, one send of all replies. Only leftovers belong to the connection: an idle one holds no buffer at all.
+//
+// Threads: one worker at a time. Between turns it may be given to another worker: alone when Settled(), else together
+// with the WorkerHandler its half-done state belongs to.
+//
+// States: open → closing (the handler wants it closed, or the peer has ended its side: what is answered is still sent) →
+// closed. A socket error closes at once.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "common/base/output_buffer.h"
+#include "server/net/input_tail.h"
+#include "server/net/request_handler.h"
+#include "server/net/transport.h"
+
+namespace podcache::net {
+
+// Unsent output above `high_bytes` stops reading and executing, below `low_bytes` it goes on.
+struct Watermarks {
+  std::size_t high_bytes = 1U << 20;
+  std::size_t low_bytes = 256U << 10;
+};
+
+// What a connection borrows from its worker for one turn.
+struct TurnResources {
+  std::span<char> receive_buffer;
+  OutputBuffer& reply;  // Empty before and after each call.
+  Watermarks watermarks;
+};
+
+class Connection {
+ public:
+  // `worker` outlives the connection or is replaced before it goes.
+  Connection(std::unique_ptr<Transport> transport, std::unique_ptr<ConnectionHandler> handler,
+             WorkerHandler& worker) noexcept;
+
+  void OnReadable(TurnResources& turn);
+  void OnWritable(TurnResources& turn);
+  // Goes on with input that was left by a used-up budget.
+  void Resume(TurnResources& turn);
+  // Nobody can wait for its socket.
+  void Abort() noexcept { closed_ = true; }
+
+  bool closed() const noexcept { return closed_; }
+  bool wants_read() const noexcept { return !closed_ && !closing_ && !peer_ended_ && !throttled_; }
+  bool wants_write() const noexcept { return !closed_ && !output_.empty(); }
+  // Resume is to be called in the next turn.
+  bool runnable() const noexcept { return !closed_ && yielded_ && !throttled_; }
+  bool throttled() const noexcept { return throttled_; }
+  // No request is half done and everything is answered: may be given to another WorkerHandler.
+  bool Settled() const noexcept;
+  // Settled, and not even the start of a request has come: may be closed without loss.
+  bool Idle() const noexcept { return Settled() && !yielded_ && tail_.empty(); }
+
+  int descriptor() const noexcept { return transport_->descriptor(); }
+  WorkerHandler& worker() const noexcept { return *worker_; }
+  void set_worker(WorkerHandler& worker) noexcept { worker_ = &worker; }
+  // Memory of this connection, without its handler's own.
+  std::size_t footprint_bytes() const noexcept;
+  std::size_t tail_bytes() const noexcept { return tail_.capacity_bytes(); }
+  std::size_t output_bytes() const noexcept { return output_.pending_bytes(); }
+
+ private:
+  OutputBuffer& Output(TurnResources& turn) noexcept { return output_.empty() ? turn.reply : output_; }
+  void Consume(std::span<const char> input, TurnResources& turn);
+  void Take(const HandlerResult& result) noexcept;
+  void Flush(TurnResources& turn);
+  IoStatus SendFrom(OutputBuffer& output);
+  void UpdateThrottle(const TurnResources& turn) noexcept;
+
+  std::unique_ptr<Transport> transport_;
+  std::unique_ptr<ConnectionHandler> handler_;
+  WorkerHandler* worker_;
+  InputTail tail_;
+  OutputBuffer output_;
+  std::span<char> direct_;
+  bool yielded_ = false;
+  bool throttled_ = false;
+  bool peer_ended_ = false;
+  bool closing_ = false;
+  bool closed_ = false;
+};
+
+}  // namespace podcache::net

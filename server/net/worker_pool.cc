@@ -1,0 +1,178 @@
+#include "server/net/worker_pool.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "common/base/check.h"
+
+namespace podcache::net {
+
+WorkerPool::WorkerPool(RequestHandlerFactory& factory, const Clock& clock,
+                       const PoolSettings& settings)
+    : factory_(factory), clock_(clock), settings_(settings) {}
+
+WorkerPool::~WorkerPool() { Stop(std::chrono::nanoseconds(0)); }
+
+bool WorkerPool::SetThreads(std::uint32_t count) {
+  if (count == 0 || count > kMaxThreads) return false;
+  MutexLock resize_lock(resize_mutex_);
+  std::size_t have = 0;
+  {
+    MutexLock lock(mutex_);
+    if (stopped_) return false;
+    have = workers_.size();
+  }
+  target_.store(count);
+  if (count > have) return AddWorkers(count - static_cast<std::uint32_t>(have));
+  RemoveWorkers(static_cast<std::uint32_t>(have) - count);
+  return true;
+}
+
+bool WorkerPool::AddWorkers(std::uint32_t count) {
+  bool complete = true;
+  bool grown = false;
+  for (std::uint32_t i = 0; i < count && complete; ++i) {
+    ConnectionExchange& exchange = *this;
+    auto worker =
+        std::make_unique<Worker>(factory_.NewWorker(), settings_.worker, clock_, exchange);
+    complete = worker->Start();
+    if (!complete) break;
+    grown = true;
+    MutexLock lock(mutex_);
+    workers_.push_back(std::move(worker));
+    running_.store(static_cast<std::uint32_t>(workers_.size()));
+  }
+  MutexLock lock(mutex_);
+  if (!complete) target_.store(static_cast<std::uint32_t>(workers_.size()));
+  if (!grown) return complete;
+  std::uint64_t total = 0;
+  for (const auto& worker : workers_) total += worker->connections();
+  const std::uint64_t share = (total + workers_.size() - 1) / workers_.size();
+  for (const auto& worker : workers_) {
+    if (worker->connections() > share) worker->Post(Worker::ShareOut{share});
+  }
+  return complete;
+}
+
+void WorkerPool::RemoveWorkers(std::uint32_t count) {
+  for (std::uint32_t i = 0; i < count; ++i) {
+    std::unique_ptr<Worker> leaving;
+    {
+      MutexLock lock(mutex_);
+      leaving = std::move(workers_.back());
+      workers_.pop_back();
+    }
+    leaving->Post(Worker::Leave{});
+    leaving->Join();
+    MutexLock lock(mutex_);
+    RememberLocked(*leaving);
+    running_.store(static_cast<std::uint32_t>(workers_.size()));
+  }
+}
+
+void WorkerPool::RememberLocked(const Worker& worker) {
+  worker.stats().AddTo(past_turns_);
+  past_idle_kicks_ += worker.stats().idle_kicks.load();
+}
+
+Worker& WorkerPool::LeastLoadedLocked() {
+  const auto least = std::min_element(
+      workers_.begin(), workers_.end(),
+      [](const auto& a, const auto& b) { return a->connections() < b->connections(); });
+  return **least;
+}
+
+bool WorkerPool::Admit(std::unique_ptr<Transport>& transport, bool is_unix_socket,
+                       bool count_rejection) {
+  MutexLock lock(mutex_);
+  if (stopped_ || workers_.empty() || !HasRoom()) {
+    if (count_rejection) rejected_.fetch_add(1);
+    return false;
+  }
+  open_.fetch_add(1);
+  const std::uint64_t id = admitted_.fetch_add(1) + 1;
+  LeastLoadedLocked().Post(
+      Worker::NewConnection{std::move(transport), ConnectionInfo{id, is_unix_socket}});
+  return true;
+}
+
+std::unique_ptr<Connection> WorkerPool::PassOn(std::unique_ptr<Connection> connection,
+                                               std::uint64_t below) {
+  MutexLock lock(mutex_);
+  if (stopped_ || workers_.empty()) return connection;
+  Worker& target = LeastLoadedLocked();
+  if (target.connections() >= below) return connection;
+  target.Post(Worker::Arrival{std::move(connection)});
+  return nullptr;
+}
+
+void WorkerPool::Disperse(Departure departure) {
+  MutexLock lock(mutex_);
+  // A worker leaves only while another one stays.
+  PODCACHE_CHECK(!workers_.empty());
+  for (HandlerGroup& group : departure.groups) {
+    LeastLoadedLocked().Post(Worker::Adoption{std::move(group)});
+  }
+  for (auto& connection : departure.settled) {
+    LeastLoadedLocked().Post(Worker::Arrival{std::move(connection)});
+  }
+}
+
+void WorkerPool::OnConnectionClosed() noexcept {
+  if (open_.fetch_sub(1) != 1 || !draining_.load()) return;
+  MutexLock lock(mutex_);
+  all_closed_.NotifyAll();
+}
+
+void WorkerPool::Stop(std::chrono::nanoseconds drain_time) {
+  MutexLock resize_lock(resize_mutex_);
+  std::vector<std::unique_ptr<Worker>> workers;
+  {
+    MutexLock lock(mutex_);
+    if (stopped_) return;
+    stopped_ = true;
+    draining_.store(true);
+    if (drain_time.count() > 0) {
+      for (const auto& worker : workers_) worker->Post(Worker::Drain{});
+      const auto deadline = std::chrono::steady_clock::now() + drain_time;
+      while (open_.load() > 0) {
+        const auto left = deadline - std::chrono::steady_clock::now();
+        if (left.count() <= 0) break;
+        all_closed_.WaitFor(mutex_, left);
+      }
+    }
+    workers.swap(workers_);
+    running_.store(0);
+  }
+  for (const auto& worker : workers) worker->Post(Worker::Stop{});
+  for (const auto& worker : workers) worker->Join();
+  MutexLock lock(mutex_);
+  for (const auto& worker : workers) RememberLocked(*worker);
+}
+
+PoolReport WorkerPool::Report() const {
+  PoolReport report;
+  MutexLock lock(mutex_);
+  report.threads_target = target_.load();
+  report.threads_running = running_.load();
+  report.connections = open_.load();
+  report.connections_total = admitted_.load();
+  report.connections_rejected = rejected_.load();
+  report.turns = past_turns_;
+  report.idle_kicks = past_idle_kicks_;
+  for (const auto& worker : workers_) {
+    const WorkerStats& stats = worker->stats();
+    report.workers.push_back(
+        WorkerReport{stats.connections.load(), stats.busy_ns.load(), worker->commands()});
+    report.throttled += stats.throttled.load();
+    report.idle_kicks += stats.idle_kicks.load();
+    report.read_buffers += stats.tails.load();
+    report.read_buffer_bytes += stats.tail_bytes.load();
+    report.reply_buffers += stats.outputs.load();
+    report.reply_buffer_bytes += stats.output_bytes.load();
+    stats.AddTo(report.turns);
+  }
+  return report;
+}
+
+}  // namespace podcache::net

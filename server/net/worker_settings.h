@@ -1,0 +1,24 @@
+// What all workers of a pool have in common; fixed at start.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+
+#include "server/net/connection.h"
+
+namespace podcache::net {
+
+struct WorkerSettings {
+  std::size_t receive_buffer_bytes = 64U << 10;
+  Watermarks watermarks;
+  // Connections without input for this long are closed; 0 = never.
+  std::chrono::seconds idle_timeout{0};
+  // How often they are looked for.
+  std::chrono::milliseconds idle_check_period{500};
+  // Told of memory taken (positive) and given back by connections and buffers, a few KiB at a time; any thread.
+  std::function<void(std::int64_t delta_bytes)> charge_memory = [](std::int64_t) {};
+};
+
+}  // namespace podcache::net
