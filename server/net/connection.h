@@ -23,7 +23,7 @@
 
 namespace podcache::net {
 
-// Unsent output above `high_bytes` stops reading and executing, below `low_bytes` it goes on.
+// Unsent output above `high_bytes` stops reading, below `low_bytes` it goes on.
 struct Watermarks {
   std::size_t high_bytes = 1U << 20;
   std::size_t low_bytes = 256U << 10;
@@ -50,11 +50,13 @@ class Connection {
   void Abort() noexcept { closed_ = true; }
 
   bool closed() const noexcept { return closed_; }
-  bool wants_read() const noexcept { return !closed_ && !closing_ && !peer_ended_ && !throttled_; }
+  bool wants_read() const noexcept { return !closed_ && !closing_ && !peer_ended_ && !throttled(); }
   bool wants_write() const noexcept { return !closed_ && !output_.empty(); }
   // Resume is to be called in the next turn.
-  bool runnable() const noexcept { return !closed_ && yielded_ && !throttled_; }
-  bool throttled() const noexcept { return throttled_; }
+  bool runnable() const noexcept { return !closed_ && yielded_ && output_.empty(); }
+  // Neither read from nor executed until the peer has taken more of its replies. A budget used up with the socket full
+  // is enough for that: what would be executed now could not be sent.
+  bool throttled() const noexcept { return throttled_ || (yielded_ && !output_.empty()); }
   // No request is half done and everything is answered: may be given to another WorkerHandler.
   bool Settled() const noexcept;
   // Settled, and not even the start of a request has come: may be closed without loss.
