@@ -10,8 +10,10 @@ namespace podcache::control {
 
 namespace {
 
-// resources[list][name] as text. Numbers are allowed by Kubernetes ("cpu": 2) and come back from it as text.
-std::optional<std::string> Find(const nlohmann::json& resources, const char* list, const char* name) {
+// resources[list][name] as text. Numbers are allowed by Kubernetes ("cpu": 2) and come back from it
+// as text.
+std::optional<std::string> Find(const nlohmann::json& resources, const char* list,
+                                const char* name) {
   if (!resources.is_object()) return std::nullopt;
   const auto amounts = resources.find(list);
   if (amounts == resources.end() || !amounts->is_object()) return std::nullopt;

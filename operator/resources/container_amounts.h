@@ -19,7 +19,8 @@ struct ContainerAmounts {
 // The `resources` object of a container; what is not set is left out.
 nlohmann::json ToResourcesJson(const ContainerAmounts& amounts);
 
-// From a container's `resources`, or from a container status; what is absent or no quantity counts as not set.
+// From a container's `resources`, or from a container status; what is absent or no quantity counts
+// as not set.
 ContainerAmounts AmountsFromResourcesJson(const nlohmann::json& resources);
 
 }  // namespace podcache::control

@@ -1,5 +1,5 @@
-// The names that operator, chart and server agree on. Source: docs/designs/0001-pod-contract.md; a change here is a change
-// of all the parts named there.
+// The names that operator, chart and server agree on. Source: docs/designs/0001-pod-contract.md; a
+// change here is a change of all the parts named there.
 #pragma once
 
 #include <cstdint>
@@ -8,14 +8,15 @@
 namespace podcache::control {
 
 // Pods: labels.
-inline constexpr std::string_view kInjectLabel = "podcache.dev/inject";    // Set by the user.
+inline constexpr std::string_view kInjectLabel = "podcache.dev/inject";  // Set by the user.
 inline constexpr std::string_view kInjectTrue = "true";
 inline constexpr std::string_view kInjectRequired = "required";
 inline constexpr std::string_view kInjectFalse = "false";
 inline constexpr std::string_view kSidecarLabel = "podcache.dev/sidecar";  // Set by injection.
 
 // Pods: annotations.
-inline constexpr std::string_view kSidecarNameAnnotation = "podcache.dev/sidecar-name";  // Set by the user.
+inline constexpr std::string_view kSidecarNameAnnotation =
+    "podcache.dev/sidecar-name";  // Set by the user.
 inline constexpr std::string_view kInjectedByAnnotation = "podcache.dev/injected-by";
 inline constexpr std::string_view kConfigHashAnnotation = "podcache.dev/config-hash";
 inline constexpr std::string_view kIdentityAnnotation = "podcache.dev/identity";
@@ -30,7 +31,8 @@ inline constexpr std::string_view kFieldManager = "podcache-operator";
 inline constexpr std::string_view kStatusFieldManager = "podcache-operator-status";
 
 // The operator's own objects.
-inline constexpr std::string_view kOperatorName = "podcache-operator";  // Deployment, ServiceAccount, Lease.
+inline constexpr std::string_view kOperatorName =
+    "podcache-operator";  // Deployment, ServiceAccount, Lease.
 inline constexpr std::string_view kWebhookServiceName = "podcache-webhook";
 inline constexpr std::string_view kWebhookPath = "/mutate";
 inline constexpr std::string_view kWebhookConfigurationName = "podcache-injector";

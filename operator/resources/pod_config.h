@@ -1,5 +1,5 @@
-// The configuration that travels with a pod: compact JSON in the environment of the cache container. Pure functions;
-// the same input gives the same bytes.
+// The configuration that travels with a pod: compact JSON in the environment of the cache
+// container. Pure functions; the same input gives the same bytes.
 //
 // Source: docs/designs/0001-pod-contract.md.
 #pragma once
@@ -12,9 +12,10 @@
 
 namespace podcache::control {
 
-// Hash over those fields that only a new pod follows (image, listeners, largest item, connections, further arguments), as
-// 32 hex digits. Equal hashes: whatever else changed is applied live. The operator's default image does not count, so that
-// an update of the operator does not make every pod look outdated.
+// Hash over those fields that only a new pod follows (image, listeners, largest item, connections,
+// further arguments), as 32 hex digits. Equal hashes: whatever else changed is applied live. The
+// operator's default image does not count, so that an update of the operator does not make every
+// pod look outdated.
 std::string RestartHash(const CacheSidecarSpec& spec);
 
 // The value of PODCACHE_POD_CONFIG. `configHash` in it is the RestartHash.

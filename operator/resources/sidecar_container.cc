@@ -16,8 +16,7 @@ std::string Text(std::string_view view) { return std::string(view); }
 
 std::vector<std::string> Arguments(const CacheSidecarSpec& spec) {
   const SidecarListen& listen = spec.listen;
-  const std::string socket =
-      listen.unix_socket.mount_path + "/" + Text(kSocketFileName);
+  const std::string socket = listen.unix_socket.mount_path + "/" + Text(kSocketFileName);
   std::vector<std::string> arguments;
   if (listen.loopback) {
     arguments = {"--loopback", "-p", std::to_string(listen.port), "-U", "0"};
@@ -74,15 +73,16 @@ json StartupProbe() {
 }
 
 json Mounts(const CacheSidecarSpec& spec) {
-  json mounts =
-      json::array({{{"name", Text(kRunVolume)}, {"mountPath", Text(kRunMountPath)}}});
+  json mounts = json::array({{{"name", Text(kRunVolume)}, {"mountPath", Text(kRunMountPath)}}});
   if (spec.listen.unix_socket.enabled) {
-    mounts.push_back({{"name", Text(kSocketVolume)}, {"mountPath", spec.listen.unix_socket.mount_path}});
+    mounts.push_back(
+        {{"name", Text(kSocketVolume)}, {"mountPath", spec.listen.unix_socket.mount_path}});
   }
   return mounts;
 }
 
-// In memory: it holds sockets only, and such a volume does not keep the cluster autoscaler from removing the node.
+// In memory: it holds sockets only, and such a volume does not keep the cluster autoscaler from
+// removing the node.
 json MemoryVolume(std::string_view name) {
   return {{"name", Text(name)}, {"emptyDir", {{"medium", "Memory"}, {"sizeLimit", "1Mi"}}}};
 }
@@ -97,7 +97,8 @@ json BuildSidecarContainer(const SidecarContainerInput& input) {
       {"command", json::array({Text(kServerBinary)})},
       {"args", Arguments(spec)},
       {"env", Environment(input)},
-      {"ports", json::array({Port(kMetricsPortName, kMetricsPort), Port(kAdminPortName, kAdminPort)})},
+      {"ports",
+       json::array({Port(kMetricsPortName, kMetricsPort), Port(kAdminPortName, kAdminPort)})},
       {"resources", ToResourcesJson(input.amounts)},
       // Required where the pod is never restarted, and immutable, so it is always there.
       {"resizePolicy",

@@ -1,9 +1,11 @@
-// The cache container and what belongs to it in the pod, as JSON. Pure functions; the same input gives the same bytes.
+// The cache container and what belongs to it in the pod, as JSON. Pure functions; the same input
+// gives the same bytes.
 //
-// A native sidecar: an init container that keeps running. Its only probe is the startup probe, which gates the app
-// container and must succeed at its first attempt (kubernetes#132826); there is no readiness probe, because a cache that is
-// down must not take the app out of service. The container meets the restricted Pod Security Standard whatever the pod's
-// own security context says.
+// A native sidecar: an init container that keeps running. Its only probe is the startup probe,
+// which gates the app container and must succeed at its first attempt (kubernetes#132826); there is
+// no readiness probe, because a cache that is down must not take the app out of service. The
+// container meets the restricted Pod Security Standard whatever the pod's own security context
+// says.
 //
 // Source: docs/designs/0001-pod-contract.md.
 #pragma once
@@ -29,7 +31,8 @@ struct SidecarContainerInput {
 
 nlohmann::json BuildSidecarContainer(const SidecarContainerInput& input);
 
-// Names of the volumes it needs are kRunVolume and, with a Unix socket, kSocketVolume; this is the list of both.
+// Names of the volumes it needs are kRunVolume and, with a Unix socket, kSocketVolume; this is the
+// list of both.
 nlohmann::json BuildSidecarVolumes(const CacheSidecarSpec& spec);
 
 // The mount for an app container: read-only, which is enough to connect.

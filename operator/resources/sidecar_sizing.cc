@@ -72,7 +72,8 @@ SidecarSizing SizeSidecar(const CacheSidecarSpec& spec, const std::vector<sizing
 }
 
 std::uint32_t SidecarThreads(const CacheThreads& threads, const sizing::ThreadRule& rule,
-                             std::optional<std::uint64_t> cpu_limit_milli, std::uint32_t usable_cpus) {
+                             std::optional<std::uint64_t> cpu_limit_milli,
+                             std::uint32_t usable_cpus) {
   if (threads.mode == ThreadsMode::kFixed && threads.count) {
     return static_cast<std::uint32_t>(*threads.count);
   }

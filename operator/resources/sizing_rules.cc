@@ -18,11 +18,13 @@ bool Contains(const std::vector<std::string>& list, std::string_view wanted) {
 }
 
 // False if the pod's nodeSelector asks for another value of a label that the rule wants.
-bool LabelsCanMatch(const sizing::RuleMatch& match, const std::map<std::string, std::string>& selector) {
-  return std::all_of(match.node_selector.begin(), match.node_selector.end(), [&](const auto& label) {
-    const auto asked = selector.find(label.first);
-    return asked == selector.end() || asked->second == label.second;
-  });
+bool LabelsCanMatch(const sizing::RuleMatch& match,
+                    const std::map<std::string, std::string>& selector) {
+  return std::all_of(match.node_selector.begin(), match.node_selector.end(),
+                     [&](const auto& label) {
+                       const auto asked = selector.find(label.first);
+                       return asked == selector.end() || asked->second == label.second;
+                     });
 }
 
 // Page size and labels of the node are not known beforehand; the server never knows the labels.
@@ -32,11 +34,12 @@ bool MatchesWhereverItRuns(const sizing::RuleMatch& match) {
 
 bool Covers(const SizingMatch& earlier, const SizingMatch& later) {
   const bool arch = earlier.arch.empty() ||
-                    (!later.arch.empty() &&
-                     std::all_of(later.arch.begin(), later.arch.end(), [&](const std::string& name) {
-                       return Contains(earlier.arch, name);
-                     }));
-  const bool page_size = !earlier.page_size_bytes || earlier.page_size_bytes == later.page_size_bytes;
+                    (!later.arch.empty() && std::all_of(later.arch.begin(), later.arch.end(),
+                                                        [&](const std::string& name) {
+                                                          return Contains(earlier.arch, name);
+                                                        }));
+  const bool page_size =
+      !earlier.page_size_bytes || earlier.page_size_bytes == later.page_size_bytes;
   const bool labels = std::all_of(
       earlier.node_selector.begin(), earlier.node_selector.end(), [&](const auto& label) {
         const auto found = later.node_selector.find(label.first);
@@ -70,8 +73,9 @@ std::vector<sizing::Rule> RulesOf(const CacheSidecarSpec& spec, const CacheProfi
   return profile == nullptr ? std::vector<sizing::Rule>() : ToSizingRules(profile->spec.rules);
 }
 
-std::vector<sizing::Rule> PossibleRules(const std::vector<sizing::Rule>& rules,
-                                        const std::map<std::string, std::string>& pod_node_selector) {
+std::vector<sizing::Rule> PossibleRules(
+    const std::vector<sizing::Rule>& rules,
+    const std::map<std::string, std::string>& pod_node_selector) {
   std::vector<std::string> architectures(std::begin(kArchitectures), std::end(kArchitectures));
   if (const auto asked = pod_node_selector.find(std::string(kArchLabel));
       asked != pod_node_selector.end()) {

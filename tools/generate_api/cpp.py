@@ -181,6 +181,7 @@ SOURCE_TOP = BANNER + """#include "%s"
 
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "operator/api/v1alpha1/duration.h"
 #include "operator/api/v1alpha1/enum_names.h"
@@ -188,6 +189,21 @@ SOURCE_TOP = BANNER + """#include "%s"
 #include "operator/api/v1alpha1/quantity.h"
 
 namespace podcache::control {
+
+namespace {
+
+template <typename T>
+nlohmann::json ToJson(const std::vector<T>& list) {
+  nlohmann::json json = nlohmann::json::array();
+  for (const T& element : list) json.push_back(ToJson(element));
+  return json;
+}
+
+[[maybe_unused]] void PutUnlessEmpty(nlohmann::json& object, const char* key, nlohmann::json value) {
+  if (!value.empty()) object[key] = std::move(value);
+}
+
+}  // namespace
 
 """
 BOTTOM = "}  // namespace podcache::control\n"

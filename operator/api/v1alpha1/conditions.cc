@@ -27,20 +27,21 @@ std::vector<Condition> UpdateConditions(const std::vector<Condition>& previous,
   for (const ConditionUpdate& update : wanted) {
     const Condition* before = FindCondition(previous, update.type);
     const bool same_status = before != nullptr && before->status == update.status;
-    result.push_back({.type = std::string(update.type),
-                      .status = update.status,
-                      .observed_generation = observed_generation,
-                      .reason = std::string(update.reason),
-                      .message = Cut(update.message),
-                      .last_transition_time =
-                          same_status ? before->last_transition_time : std::string(now)});
+    result.push_back(
+        {.type = std::string(update.type),
+         .status = update.status,
+         .observed_generation = observed_generation,
+         .reason = std::string(update.reason),
+         .message = Cut(update.message),
+         .last_transition_time = same_status ? before->last_transition_time : std::string(now)});
   }
   return result;
 }
 
 const Condition* FindCondition(const std::vector<Condition>& conditions, std::string_view type) {
-  const auto found = std::find_if(conditions.begin(), conditions.end(),
-                                  [&](const Condition& condition) { return condition.type == type; });
+  const auto found =
+      std::find_if(conditions.begin(), conditions.end(),
+                   [&](const Condition& condition) { return condition.type == type; });
   return found == conditions.end() ? nullptr : &*found;
 }
 

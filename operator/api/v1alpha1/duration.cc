@@ -18,7 +18,8 @@ struct Unit {
 };
 
 // Largest first, as they are written.
-constexpr std::array kUnits{Unit{"h", 3'600'000}, Unit{"m", 60'000}, Unit{"s", 1'000}, Unit{"ms", 1}};
+constexpr std::array kUnits{Unit{"h", 3'600'000}, Unit{"m", 60'000}, Unit{"s", 1'000},
+                            Unit{"ms", 1}};
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
@@ -36,7 +37,8 @@ std::uint64_t Value(std::string_view digits) {
   return value;
 }
 
-// One part such as "1.5s"; nothing if the text does not start with one. Saturates well above the largest duration.
+// One part such as "1.5s"; nothing if the text does not start with one. Saturates well above the
+// largest duration.
 std::optional<std::uint64_t> TakePart(std::string_view& text) {
   const std::string_view whole = TakeDigits(text);
   std::string_view fraction;
@@ -55,7 +57,8 @@ std::optional<std::uint64_t> TakePart(std::string_view& text) {
   for (std::size_t i = 0; i < fraction.size(); ++i) power *= 10;
   const std::uint64_t whole_ms = std::min(Value(whole), kLongestMs + 1) * unit->ms;
   __extension__ using Wide = unsigned __int128;
-  const auto part_ms = static_cast<std::uint64_t>((Wide{Value(fraction)} * unit->ms + power - 1) / power);
+  const auto part_ms =
+      static_cast<std::uint64_t>((Wide{Value(fraction)} * unit->ms + power - 1) / power);
   return whole_ms + part_ms;
 }
 

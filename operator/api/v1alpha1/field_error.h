@@ -1,5 +1,5 @@
-// What is wrong with an object, field by field: a path as people write it (spec.memory.size) and a sentence that says
-// what to change. Pure values.
+// What is wrong with an object, field by field: a path as people write it (spec.memory.size) and a
+// sentence that says what to change. Pure values.
 #pragma once
 
 #include <string>
@@ -16,8 +16,8 @@ struct FieldError {
 
 using FieldErrors = std::vector<FieldError>;
 
-// One line for a condition's message: "spec.memory.size: must be …; spec.threads: …". At most 1,024 bytes, the rest is
-// counted.
+// One line for a condition's message: "spec.memory.size: must be …; spec.threads: …". At most 1,024
+// bytes, the rest is counted.
 std::string Describe(const FieldErrors& errors);
 
 }  // namespace podcache::control

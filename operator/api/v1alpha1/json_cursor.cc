@@ -79,7 +79,8 @@ std::optional<std::uint64_t> JsonCursor::Bytes() const {
   const auto text = String(kLongest);
   if (!text) return std::nullopt;
   const auto bytes = ParseBytes(*text);
-  if (!bytes) Report("must be an amount of memory such as 256Mi or 1.5Gi, above 0 and at most 64Ti");
+  if (!bytes)
+    Report("must be an amount of memory such as 256Mi or 1.5Gi, above 0 and at most 64Ti");
   return bytes;
 }
 

@@ -1,9 +1,12 @@
-// A place in a JSON document that knows its path, so that whatever is wrong there is reported by name.
+// A place in a JSON document that knows its path, so that whatever is wrong there is reported by
+// name.
 //
-// Reading never stops at the first problem: it is added to the list, the field keeps its default, and the rest is read.
-// An object that was stored before a rule existed thereby still has all its other fields.
+// Reading never stops at the first problem: it is added to the list, the field keeps its default,
+// and the rest is read. An object that was stored before a rule existed thereby still has all its
+// other fields.
 //
-// A cursor borrows the document and the error list; both must outlive it. Not for use by several threads.
+// A cursor borrows the document and the error list; both must outlive it. Not for use by several
+// threads.
 #pragma once
 
 #include <chrono>
@@ -23,7 +26,8 @@ class JsonCursor {
  public:
   JsonCursor(const nlohmann::json& root, FieldErrors* errors);
 
-  // Absent members and null give an absent cursor; so does every member of what is no object (reported once).
+  // Absent members and null give an absent cursor; so does every member of what is no object
+  // (reported once).
   [[nodiscard]] JsonCursor At(std::string_view key) const;
 
   // As At; an absent member is reported.

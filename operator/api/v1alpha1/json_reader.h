@@ -1,4 +1,5 @@
-// From a cursor into a struct's field, plain or std::optional, and the way back. For the generated sources.
+// From a cursor into a struct's field, plain or std::optional, and the way back. For the generated
+// sources.
 #pragma once
 
 #include <algorithm>
@@ -6,11 +7,9 @@
 #include <cstdint>
 #include <initializer_list>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -85,7 +84,8 @@ void ReadList(const JsonCursor& json, std::size_t max_items, std::vector<T>& out
 inline void ReadStringList(const JsonCursor& json, std::size_t max_items, std::size_t max_length,
                            std::vector<std::string>& out) {
   const std::size_t count = json.ListSize(max_items);
-  for (std::size_t i = 0; i < count; ++i) ReadString(json.Element(i), max_length, out.emplace_back());
+  for (std::size_t i = 0; i < count; ++i)
+    ReadString(json.Element(i), max_length, out.emplace_back());
 }
 
 // A list of words of which only some are known.
@@ -110,17 +110,6 @@ inline void ReadStringMap(const JsonCursor& json, std::size_t max_members, std::
   json.ForEachMember(max_members, [&](const std::string& key, const JsonCursor& member) {
     ReadString(member, max_length, out[key]);
   });
-}
-
-template <typename T>
-nlohmann::json ToJson(const std::vector<T>& list) {
-  nlohmann::json json = nlohmann::json::array();
-  for (const T& element : list) json.push_back(ToJson(element));
-  return json;
-}
-
-inline void PutUnlessEmpty(nlohmann::json& object, const char* key, nlohmann::json value) {
-  if (!value.empty()) object[key] = std::move(value);
 }
 
 }  // namespace podcache::control

@@ -1,5 +1,5 @@
-// The part of an object's metadata that the operator reads. Pure values; times are RFC 3339 text as the API server
-// writes them, and so compare in order of time.
+// The part of an object's metadata that the operator reads. Pure values; times are RFC 3339 text as
+// the API server writes them, and so compare in order of time.
 #pragma once
 
 #include <cstdint>

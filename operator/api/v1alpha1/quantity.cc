@@ -12,7 +12,8 @@ namespace {
 
 __extension__ using Wide = unsigned __int128;
 
-// Longer input cannot be a sensible quantity; the bound also keeps the arithmetic below within 128 bits.
+// Longer input cannot be a sensible quantity; the bound also keeps the arithmetic below within 128
+// bits.
 constexpr std::size_t kLongestText = 64;
 constexpr std::size_t kMostDigits = 24;
 
@@ -55,7 +56,8 @@ struct Number {
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
-// [0-9]+(\.[0-9]*)? or \.[0-9]+, with trailing zeros of the fraction dropped so that they cost no digits.
+// [0-9]+(\.[0-9]*)? or \.[0-9]+, with trailing zeros of the fraction dropped so that they cost no
+// digits.
 std::optional<Number> ParseNumber(std::string_view text) {
   const auto integer_end = std::find_if_not(text.begin(), text.end(), IsDigit);
   std::string_view integer = text.substr(0, static_cast<std::size_t>(integer_end - text.begin()));
@@ -73,7 +75,8 @@ std::optional<Number> ParseNumber(std::string_view text) {
   if (integer.size() + fraction.size() > kMostDigits) return std::nullopt;
   Number number{.exponent = -static_cast<int>(fraction.size()), .rest = rest};
   for (const std::string_view part : {integer, fraction}) {
-    for (const char digit : part) number.digits = number.digits * 10 + static_cast<unsigned>(digit - '0');
+    for (const char digit : part)
+      number.digits = number.digits * 10 + static_cast<unsigned>(digit - '0');
   }
   return number;
 }

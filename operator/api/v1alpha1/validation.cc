@@ -40,9 +40,10 @@ void CheckSelector(const LabelSelector& selector, Checker& check) {
     const LabelSelectorRequirement& requirement = selector.match_expressions[i];
     const bool takes_values =
         requirement.op == SelectorOperator::kIn || requirement.op == SelectorOperator::kNotIn;
-    check.Require(takes_values != requirement.values.empty(),
-                  "spec.selector.matchExpressions[" + std::to_string(i) + "]",
-                  "values are required for In and NotIn and not allowed for Exists and DoesNotExist");
+    check.Require(
+        takes_values != requirement.values.empty(),
+        "spec.selector.matchExpressions[" + std::to_string(i) + "]",
+        "values are required for In and NotIn and not allowed for Exists and DoesNotExist");
   }
 }
 
@@ -60,8 +61,9 @@ void CheckMemory(const CacheSidecarSpec& spec, Checker& check) {
 bool IsReserved(std::string_view argument) {
   constexpr std::string_view kShort = "acIlmpstU";
   constexpr std::array<std::string_view, 13> kLong{
-      "unix-mask", "conn-limit",  "max-item-size", "listen",   "memory-limit",      "port",        "unix-socket",
-      "threads",   "udp-port",    "loopback",      "extra-unix-socket", "http-listen", "admin-listen"};
+      "unix-mask",   "conn-limit", "max-item-size", "listen",   "memory-limit",      "port",
+      "unix-socket", "threads",    "udp-port",      "loopback", "extra-unix-socket", "http-listen",
+      "admin-listen"};
   if (argument.substr(0, 2) == "--") {
     const std::string_view name = argument.substr(2, argument.find('=') - 2);
     return std::find(kLong.begin(), kLong.end(), name) != kLong.end();
@@ -95,10 +97,10 @@ FieldErrors Validate(const CacheSidecar& sidecar) {
   check.Require(spec.threads.mode != ThreadsMode::kFixed || spec.threads.count, "spec.threads",
                 "threads.count is required when mode is Fixed");
   CheckListen(spec.listen, check);
-  check.Require(std::none_of(spec.extra_args.begin(), spec.extra_args.end(), IsReserved),
-                "spec.extraArgs",
-                "memory, threads, connections and listeners are set by the fields of this object, not by "
-                "extraArgs");
+  check.Require(
+      std::none_of(spec.extra_args.begin(), spec.extra_args.end(), IsReserved), "spec.extraArgs",
+      "memory, threads, connections and listeners are set by the fields of this object, not by "
+      "extraArgs");
   return errors;
 }
 

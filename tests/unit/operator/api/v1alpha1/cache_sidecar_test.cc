@@ -88,7 +88,8 @@ TEST(CacheSidecar, ReadsEveryField) {
   EXPECT_EQ(rule.match.page_size_bytes, 65536U);
   EXPECT_THAT(rule.match.node_selector, ElementsAre(Pair("k", "v")));
   EXPECT_EQ(rule.threads, (SizingThreads{.per_cpu_percent = 100, .min = 2, .max = 8}));
-  EXPECT_EQ(rule.memory, (SizingMemory{.overhead_percent = 20, .overhead_fixed_bytes = 64ULL << 20}));
+  EXPECT_EQ(rule.memory,
+            (SizingMemory{.overhead_percent = 20, .overhead_fixed_bytes = 64ULL << 20}));
   EXPECT_EQ(spec.memory.percent_of_limit, 80);
   EXPECT_FALSE(spec.memory.size_bytes);
   EXPECT_EQ(spec.memory.max_item_size_bytes, 2ULL << 20);
@@ -134,8 +135,9 @@ TEST(CacheSidecar, NamesWhatItCannotRead) {
   EXPECT_THAT(
       ErrorsOf(object),
       ElementsAre(
-          FieldError{"spec.memory.size",
-                     "must be an amount of memory such as 256Mi or 1.5Gi, above 0 and at most 64Ti"},
+          FieldError{
+              "spec.memory.size",
+              "must be an amount of memory such as 256Mi or 1.5Gi, above 0 and at most 64Ti"},
           FieldError{"spec.memory.percentOfLimit", "must be a whole number from 10 to 95"},
           FieldError{"spec.threads.mode", "has no value Many"},
           FieldError{"spec.threads.count", "must be a whole number from 1 to 128"},

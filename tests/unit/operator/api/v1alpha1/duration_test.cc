@@ -21,8 +21,9 @@ TEST(ParseDuration, AddsItsParts) {
 }
 
 TEST(ParseDuration, RefusesTheRest) {
-  for (const std::string text : {"", "0s", "0h0m", "5", "m", "5x", "5 m", "-5m", "+5m", "1.m", ".5m", "5m3",
-                                 "25h", "24h1ms", "99999999999999h", "1d", "5us", "1m1m1m1m1m1m1m1m1m"}) {
+  for (const std::string text :
+       {"", "0s", "0h0m", "5", "m", "5x", "5 m", "-5m", "+5m", "1.m", ".5m", "5m3", "25h", "24h1ms",
+        "99999999999999h", "1d", "5us", "1m1m1m1m1m1m1m1m1m"}) {
     EXPECT_EQ(ParseDuration(text), std::nullopt) << text;
   }
 }

@@ -30,15 +30,40 @@ TEST(ParseBytes, RoundsFractionsOfAByteUp) {
   EXPECT_EQ(ParseBytes("0.1"), 1U);
   EXPECT_EQ(ParseBytes("1.0000000001"), 2U);
   EXPECT_EQ(ParseBytes("1.000"), 1U);
-  EXPECT_EQ(ParseBytes("0.3Ki"), 308U);  // 307.2
+  EXPECT_EQ(ParseBytes("0.3Ki"), 308U);        // 307.2
   EXPECT_EQ(ParseBytes("0.1Gi"), 107374183U);  // 107374182.4
 }
 
 TEST(ParseBytes, RefusesWhatTheSchemaRefuses) {
-  for (const std::string text :
-       {"", "0", "0Mi", "0.0", "-1Gi", "+1Gi", "1GB", "1e3Ei", "1e3", "1Pi", "1Ei", "1m", "1 Gi", " 1Gi",
-        "1Gi ", "Gi", ".5Gi", "1.Gi", "1..5Gi", "1.5.5Gi", "1,5Gi", "1gi", "1K", "64.1Ti", "65Ti",
-        "999999999999999999999999", "1000000000000000000000000000Ti", "0x10", "٣Gi"}) {
+  for (const std::string text : {"",
+                                 "0",
+                                 "0Mi",
+                                 "0.0",
+                                 "-1Gi",
+                                 "+1Gi",
+                                 "1GB",
+                                 "1e3Ei",
+                                 "1e3",
+                                 "1Pi",
+                                 "1Ei",
+                                 "1m",
+                                 "1 Gi",
+                                 " 1Gi",
+                                 "1Gi ",
+                                 "Gi",
+                                 ".5Gi",
+                                 "1.Gi",
+                                 "1..5Gi",
+                                 "1.5.5Gi",
+                                 "1,5Gi",
+                                 "1gi",
+                                 "1K",
+                                 "64.1Ti",
+                                 "65Ti",
+                                 "999999999999999999999999",
+                                 "1000000000000000000000000000Ti",
+                                 "0x10",
+                                 "٣Gi"}) {
     EXPECT_EQ(ParseBytes(text), std::nullopt) << text;
   }
 }
@@ -76,8 +101,8 @@ TEST(ParseAny, TakesEveryFormOfKubernetes) {
 }
 
 TEST(ParseAny, RefusesTheRest) {
-  for (const std::string text : {"", "-1", "16Ei", "1e30", "1e99999999999", "e5", "1e", "1ee5", "Mi",
-                                 "1MiB", "abc", "1e5Ki", "1234567890123456789012345"}) {
+  for (const std::string text : {"", "-1", "16Ei", "1e30", "1e99999999999", "e5", "1e", "1ee5",
+                                 "Mi", "1MiB", "abc", "1e5Ki", "1234567890123456789012345"}) {
     EXPECT_EQ(ParseAnyBytes(text), std::nullopt) << text;
   }
 }
@@ -93,7 +118,8 @@ TEST(FormatBytes, UsesTheLargestExactSuffix) {
 }
 
 TEST(FormatBytes, IsReadBackUnchanged) {
-  for (const std::uint64_t bytes : {std::uint64_t{1}, kKi, kMi + 1, 96 * kMi, 4608 * kMi, 64 * kTi, 12345 * kKi}) {
+  for (const std::uint64_t bytes :
+       {std::uint64_t{1}, kKi, kMi + 1, 96 * kMi, 4608 * kMi, 64 * kTi, 12345 * kKi}) {
     EXPECT_EQ(ParseBytes(FormatBytes(bytes)), bytes);
   }
 }
