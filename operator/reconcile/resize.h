@@ -3,9 +3,9 @@
 // operator that starts in the middle goes on.
 //
 //   grow:    PATCH pods/resize → actual limit is there → raise the live limit → the server confirms
-//   shrink:  lower the live limit → items evicted, memory returned → PATCH pods/resize → actual
-//   limit is there threads: lowered before the CPU limit, raised after it; mixed changes: lower,
-//   one PATCH, raise
+//   shrink:  lower the live limit → memory is returned → PATCH pods/resize → actual limit is there
+//   threads: lowered before the CPU limit, raised after it
+//   mixed:   lower what shrinks, one PATCH, raise what grows
 //
 // Invariant at every instant, whatever fails in between:
 //   live limit × (1 + overheadPercent / 100) + overheadFixed ≤ actual memory limit of the container

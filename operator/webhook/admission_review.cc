@@ -5,6 +5,7 @@
 
 #include "common/status/status.h"
 #include "operator/webhook/base64.h"
+#include "operator/webhook/json_access.h"
 
 namespace podcache::control {
 
@@ -31,18 +32,6 @@ absl::StatusOr<json> ParseBounded(std::string_view body) {
   } catch (const json::exception& error) {
     return Malformed("body is not JSON: " + std::string(error.what()).substr(0, 200));
   }
-}
-
-const json& Member(const json& object, const char* name) {
-  static const json kNull;
-  if (!object.is_object()) return kNull;
-  const auto found = object.find(name);
-  return found == object.end() ? kNull : *found;
-}
-
-std::string Text(const json& object, const char* name) {
-  const json& value = Member(object, name);
-  return value.is_string() ? value.get<std::string>() : std::string();
 }
 
 }  // namespace
