@@ -76,7 +76,8 @@ class Cluster:
         if not self.state.is_dir():
             return
         processes = self.processes
-        for name in ("kubelet", "proxy", "scheduler", "controller-manager"):
+        others = [name for name in processes.names() if name not in PROCESSES]  # started by tests, a Prometheus say
+        for name in (*others, "kubelet", "proxy", "scheduler", "controller-manager"):
             processes.stop(name)
         networks = node.stop_containers(self.state) if processes.pid("containerd") else node.pod_networks(self.state)
         for name in ("apiserver", "etcd", "containerd"):
