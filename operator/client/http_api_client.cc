@@ -14,8 +14,6 @@ constexpr char kJson[] = "application/json";
 // The server ends a watch after its timeout; a client that hears nothing for so much longer ends it
 // too.
 constexpr std::chrono::seconds kWatchGrace{30};
-// Lists of large collections take longer than single objects.
-constexpr std::chrono::seconds kListTimeout{60};
 
 std::string Flag(bool value) { return value ? "true" : ""; }
 
@@ -100,8 +98,8 @@ void HttpApiClient::Observe(std::string_view verb, std::string_view method, int 
   observer_->OnRequest(verb, method, transport_.host(), code, clock_.MonotonicNow() - started);
 }
 
-absl::StatusOr<std::string> HttpApiClient::Exchange(std::string_view verb,
-                                                    const HttpRequest& request) {
+absl::StatusOr<std::string> HttpApiClient::Exchange(std::string_view verb, HttpRequest request) {
+  request.timeout = verb == "list" ? timeout_ * 2 : timeout_;
   const std::chrono::nanoseconds started = clock_.MonotonicNow();
   absl::StatusOr<HttpResponse> response = transport_.Send(request);
   Observe(verb, request.method, response.ok() ? response->code : 0, started);
@@ -113,12 +111,12 @@ absl::StatusOr<std::string> HttpApiClient::Exchange(std::string_view verb,
   return std::move(response->body);
 }
 
-absl::StatusOr<Object> HttpApiClient::ExchangeObject(std::string_view verb,
-                                                     const HttpRequest& request) {
-  PODCACHE_ASSIGN_OR_RETURN(const std::string body, Exchange(verb, request));
+absl::StatusOr<Object> HttpApiClient::ExchangeObject(std::string_view verb, HttpRequest request) {
+  const HttpRequest described{.method = request.method, .target = request.target};
+  PODCACHE_ASSIGN_OR_RETURN(const std::string body, Exchange(verb, std::move(request)));
   absl::StatusOr<Object> object = Object::Parse(body);
   if (!object.ok()) {
-    return Describe(MakeStatus(absl::StatusCode::kDataLoss, MessageOf(object.status())), request);
+    return Describe(MakeStatus(absl::StatusCode::kDataLoss, MessageOf(object.status())), described);
   }
   return object;
 }
@@ -136,8 +134,7 @@ absl::StatusOr<ListPage> HttpApiClient::List(const ResourceType& type, std::stri
                    {"continue", options.continue_token},
                    {"resourceVersion", options.resource_version},
                    {"resourceVersionMatch", options.resource_version_match}});
-  const HttpRequest request{
-      .method = "GET", .target = CollectionPath(type, ns) + query, .timeout = kListTimeout};
+  const HttpRequest request{.method = "GET", .target = CollectionPath(type, ns) + query};
   PODCACHE_ASSIGN_OR_RETURN(const std::string body, Exchange("list", request));
   absl::StatusOr<ListPage> page = ReadPage(type, body);
   if (!page.ok()) return Describe(page.status(), request);

@@ -4,7 +4,7 @@
 // Threads: any, at once. Ownership: borrows transport, observer and clock, which must outlive it.
 #pragma once
 
-#include <cstddef>
+#include <chrono>
 
 #include "common/base/clock.h"
 #include "operator/client/api_client.h"
@@ -15,9 +15,11 @@ namespace podcache::kube {
 
 class HttpApiClient final : public ApiClient {
  public:
-  // `observer` may be null.
-  HttpApiClient(HttpTransport& transport, const Clock& clock, RequestObserver* observer)
-      : transport_(transport), clock_(clock), observer_(observer) {}
+  // `observer` may be null. `timeout` is for each request but lists (twice as long) and watches (as
+  // told).
+  HttpApiClient(HttpTransport& transport, const Clock& clock, RequestObserver* observer,
+                std::chrono::milliseconds timeout = std::chrono::seconds(30))
+      : transport_(transport), clock_(clock), observer_(observer), timeout_(timeout) {}
 
   absl::StatusOr<Object> Get(const ObjectRef& ref) override;
   absl::StatusOr<ListPage> List(const ResourceType& type, std::string_view ns,
@@ -39,14 +41,15 @@ class HttpApiClient final : public ApiClient {
   absl::StatusOr<std::vector<std::string>> Discover(std::string_view group_version) override;
 
  private:
-  absl::StatusOr<std::string> Exchange(std::string_view verb, const HttpRequest& request);
-  absl::StatusOr<Object> ExchangeObject(std::string_view verb, const HttpRequest& request);
+  absl::StatusOr<std::string> Exchange(std::string_view verb, HttpRequest request);
+  absl::StatusOr<Object> ExchangeObject(std::string_view verb, HttpRequest request);
   void Observe(std::string_view verb, std::string_view method, int code,
                std::chrono::nanoseconds started) const;
 
   HttpTransport& transport_;
   const Clock& clock_;
   RequestObserver* const observer_;
+  const std::chrono::milliseconds timeout_;
 };
 
 }  // namespace podcache::kube

@@ -9,11 +9,11 @@
 
 #include <atomic>
 #include <chrono>
-#include <functional>
-#include <optional>
+#include <cstdint>
 #include <random>
 #include <stop_token>
 #include <string>
+#include <string_view>
 
 #include "common/base/clock.h"
 #include "common/logging/logger.h"
@@ -50,11 +50,14 @@ class LeaderElector {
   bool is_leader() const { return leading_.load(); }
 
  private:
+  ObjectRef Ref() const;
   absl::Status TryAcquireOrRenew();
   absl::Status Create();
   absl::Status Take(const Object& lease, bool renew);
   void Observe(const Object& lease);
   bool HolderExpired(const Object& lease) const;
+  Leadership Lose(std::string_view reason);
+  static bool IsOurs(const absl::Status& status);
 
   ApiClient& client_;
   const LeaderElectorOptions options_;
@@ -64,7 +67,7 @@ class LeaderElector {
   std::atomic<bool> leading_{false};
   bool lost_ = false;
   std::chrono::nanoseconds last_renewed_{0};
-  std::string observed_;  // Record last seen, and when it changed.
+  std::string observed_;  // The record last seen, and when it changed.
   std::chrono::nanoseconds observed_at_{0};
 };
 
