@@ -1,14 +1,16 @@
-// A channel to one pod's admin port that trusts nobody but this pod. Included by .cc files only: it needs gRPC's headers.
+// A channel to one pod's admin port that trusts nobody but this pod.
 //
 // Threads: any.
 #pragma once
-
-#include <grpcpp/channel.h>
 
 #include <memory>
 
 #include "common/tls/certificate.h"
 #include "operator/admin/node_client.h"
+
+namespace grpc {
+class Channel;
+}
 
 namespace podcache::control {
 

@@ -1,8 +1,12 @@
 #include "server/admin/admin_service.h"
 
+#include <atomic>
 #include <chrono>
 #include <string>
 
+#include "common/base/mutex.h"
+#include "podcache/admin/v1/admin.grpc.pb.h"
+#include "server/admin/backend.h"
 #include "server/admin/config_update.h"
 #include "server/admin/resize_watcher.h"
 
@@ -19,7 +23,31 @@ grpc::ServerUnaryReactor* Done(grpc::CallbackServerContext* context, const grpc:
   return reactor;
 }
 
-}  // namespace
+class AdminService final : public v1::Admin::CallbackService {
+ public:
+  explicit AdminService(Backend& backend) : backend_(backend) {}
+
+  grpc::ServerUnaryReactor* GetServerInfo(grpc::CallbackServerContext* context,
+                                          const v1::GetServerInfoRequest* request,
+                                          v1::ServerInfo* response) override;
+  grpc::ServerUnaryReactor* GetConfig(grpc::CallbackServerContext* context,
+                                      const v1::GetConfigRequest* request,
+                                      v1::Config* response) override;
+  grpc::ServerUnaryReactor* UpdateConfig(grpc::CallbackServerContext* context,
+                                         const v1::UpdateConfigRequest* request,
+                                         v1::Config* response) override;
+  grpc::ServerWriteReactor<v1::ResizeProgress>* WatchResize(
+      grpc::CallbackServerContext* context, const v1::WatchResizeRequest* request) override;
+  grpc::ServerUnaryReactor* GetStats(grpc::CallbackServerContext* context,
+                                     const v1::GetStatsRequest* request, v1::Stats* response) override;
+  grpc::ServerUnaryReactor* Flush(grpc::CallbackServerContext* context, const v1::FlushRequest* request,
+                                  v1::FlushResponse* response) override;
+
+ private:
+  Backend& backend_;
+  std::atomic<int> watches_{0};
+  Mutex update_mutex_;  // One update at a time: check and change belong together.
+};
 
 grpc::ServerUnaryReactor* AdminService::GetServerInfo(grpc::CallbackServerContext* context,
                                                       const v1::GetServerInfoRequest*,
@@ -49,7 +77,7 @@ grpc::ServerUnaryReactor* AdminService::UpdateConfig(grpc::CallbackServerContext
 
 grpc::ServerWriteReactor<v1::ResizeProgress>* AdminService::WatchResize(
     grpc::CallbackServerContext*, const v1::WatchResizeRequest* request) {
-  return new ResizeWatcher(*request, backend_, watches_);
+  return NewResizeWatcher(*request, backend_, watches_);
 }
 
 grpc::ServerUnaryReactor* AdminService::GetStats(grpc::CallbackServerContext* context,
@@ -69,6 +97,12 @@ grpc::ServerUnaryReactor* AdminService::Flush(grpc::CallbackServerContext* conte
   // Whole seconds, as the protocol's flush_all has them; a fraction counts as a further second.
   backend_.Flush(std::chrono::seconds(seconds + (request->delay().nanos() > 0 ? 1 : 0)));
   return Done(context, grpc::Status::OK);
+}
+
+}  // namespace
+
+std::unique_ptr<grpc::Service> NewAdminService(Backend& backend) {
+  return std::make_unique<AdminService>(backend);
 }
 
 }  // namespace podcache::admin

@@ -10,6 +10,7 @@
 #include <mutex>
 
 #include "common/http/listen_address.h"
+#include "podcache/admin/v1/admin.grpc.pb.h"
 #include "server/admin/admin_service.h"
 
 namespace podcache::admin {
@@ -82,7 +83,7 @@ bool ParseAll(const std::vector<std::string>& texts, std::vector<http::ListenAdd
 
 class GrpcEndpoint::Impl {
  public:
-  explicit Impl(Backend& backend) : service_(backend) {}
+  explicit Impl(Backend& backend) : service_(NewAdminService(backend)) {}
 
   bool Start(const std::vector<http::ListenAddress>& addresses, const AdminTrust& trust,
              std::int64_t now_unix_seconds, std::string* error) {
@@ -130,7 +131,7 @@ class GrpcEndpoint::Impl {
 
  private:
   void Configure(grpc::ServerBuilder& builder) {
-    builder.RegisterService(&service_);
+    builder.RegisterService(service_.get());
     builder.SetMaxReceiveMessageSize(kMaxReceiveBytes);
     builder.SetMaxSendMessageSize(kMaxSendBytes);
     builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);  // A busy port is an error, not shared.
@@ -144,7 +145,7 @@ class GrpcEndpoint::Impl {
     builder.SetResourceQuota(quota);
   }
 
-  AdminService service_;
+  const std::unique_ptr<grpc::Service> service_;
   std::unique_ptr<grpc::Server> server_;
   std::vector<int> ports_;
 };

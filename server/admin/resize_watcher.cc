@@ -1,8 +1,13 @@
 #include "server/admin/resize_watcher.h"
 
 #include <google/protobuf/util/time_util.h>
+#include <grpcpp/alarm.h>
+#include <grpcpp/support/server_callback.h>
 
 #include <string>
+
+#include "common/base/mutex.h"
+#include "podcache/admin/v1/admin.pb.h"
 
 namespace podcache::admin {
 
@@ -13,7 +18,31 @@ std::string RangeText() {
          std::to_string(kMaxWatchInterval.count()) + " s";
 }
 
-}  // namespace
+// gRPC's callbacks may overlap (a cancellation during a write): the state is guarded.
+class ResizeWatcher final : public grpc::ServerWriteReactor<v1::ResizeProgress> {
+ public:
+  ResizeWatcher(const v1::WatchResizeRequest& request, const Backend& backend, std::atomic<int>& active);
+
+  void OnWriteDone(bool ok) override;
+  void OnCancel() override;
+  void OnDone() override;
+
+ private:
+  ~ResizeWatcher() override = default;
+  void Send() EXCLUDES(mutex_);
+  // The interval is over, or was cut short by a cancellation.
+  void OnAlarm(bool ok) EXCLUDES(mutex_);
+  void FinishOnce(const grpc::Status& status) EXCLUDES(mutex_);
+
+  const Backend& backend_;
+  std::atomic<int>& active_;
+  std::chrono::milliseconds interval_ = kDefaultWatchInterval;
+  v1::ResizeProgress message_;
+  grpc::Alarm alarm_;
+  Mutex mutex_;
+  bool cancelled_ GUARDED_BY(mutex_) = false;
+  bool finished_ GUARDED_BY(mutex_) = false;
+};
 
 ResizeWatcher::ResizeWatcher(const v1::WatchResizeRequest& request, const Backend& backend,
                              std::atomic<int>& active)
@@ -96,6 +125,14 @@ void ResizeWatcher::FinishOnce(const grpc::Status& status) {
 void ResizeWatcher::OnDone() {
   active_.fetch_sub(1);
   delete this;
+}
+
+}  // namespace
+
+grpc::ServerWriteReactor<v1::ResizeProgress>* NewResizeWatcher(const v1::WatchResizeRequest& request,
+                                                               const Backend& backend,
+                                                               std::atomic<int>& active) {
+  return new ResizeWatcher(request, backend, active);
 }
 
 }  // namespace podcache::admin
