@@ -13,7 +13,7 @@ MOST_COMPRESSED_BYTES = 40 * 2**20
 class Images(unittest.TestCase):
     def manifests(self, image):
         """(manifest, configuration, files of the layers) of each architecture."""
-        with tarfile.open(OUT / f"{image}.tar") as archive:
+        with tarfile.open(OUT / f"{image}.oci.tar") as archive:
             def read(digest):
                 return archive.extractfile("blobs/" + digest.replace(":", "/"))
 

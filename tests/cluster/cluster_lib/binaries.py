@@ -29,20 +29,24 @@ def folder():
     return cache_folder() / "kube" / f"{kubernetes_version()}-helm-{HELM}" / "bin"
 
 
-def ready():
-    return all((folder() / name).exists() for name in (*COMPONENTS, "helm"))
+def ensure(names=(*COMPONENTS, "helm"), log=sys.stderr):
+    """Returns the folder with the binaries, building what is missing. Concurrent callers wait for each other."""
+    out = folder()
+    if _missing(names):
+        out.mkdir(parents=True, exist_ok=True)
+        with open(out.parent / "lock", "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if any(name in COMPONENTS for name in _missing(names)):
+                _build_kubernetes(log)
+            if "helm" in _missing(names):
+                print(f"Building Helm {HELM} into {out} (about a minute, once)", file=log)
+                _run_with_progress([go_toolchain(), "install", f"helm.sh/helm/v3/cmd/helm@{HELM}"], out,
+                                   {"GOBIN": str(out)}, log, "Helm")
+    return out
 
 
-def ensure(log=sys.stderr):
-    """Returns the folder with all binaries, building what is missing. Concurrent callers wait for each other."""
-    if ready():
-        return folder()
-    folder().mkdir(parents=True, exist_ok=True)
-    with open(folder().parent / "lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not ready():
-            _build(log)
-    return folder()
+def _missing(names):
+    return [name for name in names if not (folder() / name).exists()]
 
 
 def go_toolchain():
@@ -60,19 +64,17 @@ def go_toolchain():
     raise RuntimeError(f"Go {needed} or newer is needed, found {', '.join(found) or 'none'}: run tools/setup")
 
 
-def _build(log):
-    go, out, version = go_toolchain(), folder(), kubernetes_version()
-    started = time.monotonic()
-    print(f"Building Kubernetes {version} and Helm {HELM} into {out} (about 8 minutes on 2 cores, once)", file=log)
+def _build_kubernetes(log):
+    out, version = folder(), kubernetes_version()
+    print(f"Building Kubernetes {version} into {out} (about 8 minutes on 2 cores, once)", file=log)
     minor = version.split(".")[1]
     stamp = "k8s.io/component-base/version"  # without it the API server reports no version
     flags = f"-s -w -X {stamp}.gitVersion={version} -X {stamp}.gitMajor=1 -X {stamp}.gitMinor={minor}"
-    _run_with_progress([go, "build", "-ldflags", flags, "-o", out / "hyperkube", "."], SOURCES, {}, log, "Kubernetes")
+    _run_with_progress([go_toolchain(), "build", "-ldflags", flags, "-o", out / "hyperkube", "."], SOURCES, {}, log,
+                       "Kubernetes")
     for name in COMPONENTS:
         (out / name).unlink(missing_ok=True)
         (out / name).symlink_to("hyperkube")
-    _run_with_progress([go, "install", f"helm.sh/helm/v3/cmd/helm@{HELM}"], out, {"GOBIN": str(out)}, log, "Helm")
-    print(f"Built in {time.monotonic() - started:.0f} s", file=log)
 
 
 def _run_with_progress(command, cwd, env, log, what):
@@ -87,5 +89,6 @@ def _run_with_progress(command, cwd, env, log, what):
                 break
             except subprocess.TimeoutExpired:
                 print(f"  … {what}: {time.monotonic() - started:.0f} s", file=log, flush=True)
+    print(f"  {what}: {time.monotonic() - started:.0f} s", file=log, flush=True)
     if code != 0:
         raise RuntimeError(f"building {what} failed:\n{output.read_text(errors='replace')[-4000:]}")

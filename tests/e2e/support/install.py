@@ -20,12 +20,13 @@ def image(name, prefix="localhost"):
 
 def load_images(cluster):
     for name in ("podcached", "podcache-operator"):
-        cluster.load_image(IMAGES / f"{name}.tar")
+        cluster.load_image(IMAGES / f"{name}.oci.tar")
 
 
 def install(helm, prefix="localhost", values=()):
     """`helm` runs helm with the given arguments. Returns when the operator is Ready."""
-    settings = {"image.registry": prefix, "image.tag": version(), **dict(values)}
+    settings = {"image.operator.repository": f"{prefix}/podcache-operator",
+                "image.server.repository": f"{prefix}/podcached", **dict(values)}
     words = [word for name, value in settings.items() for word in ("--set", f"{name}={value}")]
     return helm("upgrade", "--install", RELEASE, CHART, "--namespace", NAMESPACE, "--create-namespace", "--wait",
                 "--timeout", "120s", *words)

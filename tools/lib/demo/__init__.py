@@ -1,0 +1,1 @@
+"""The demonstration behind tools/demo."""
