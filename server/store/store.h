@@ -20,6 +20,7 @@
 
 #include "common/base/clock.h"
 #include "common/base/output_buffer.h"
+#include "server/memory/allocation_gate.h"
 #include "server/metrics/worker_counters.h"
 #include "server/store/key.h"
 #include "server/store/store_status.h"
@@ -40,6 +41,10 @@ struct StoreOptions {
   bool cas = true;
   // Seed of the hash; 0 = random per process. Fixed in tests.
   std::uint64_t hash_seed = 0;
+  // Off: nothing happens in the background, the owner calls Store::MaintainOnce. For deterministic tests.
+  bool background_maintenance = true;
+  // Makes allocations fail in tests; outlives the store.
+  memory::AllocationGate* allocation_gate = nullptr;
 };
 
 struct ItemMeta {
@@ -183,6 +188,10 @@ class Store {
 
   StoreStats stats() const;
 
+  // One bounded step of what the background thread does: evict or give memory back when over the budget, keep a few
+  // segments free, remove what expired or was flushed. False when nothing was left to do. Any thread.
+  bool MaintainOnce();
+
  private:
   friend class StoreSession;
   std::unique_ptr<StoreImpl> impl_;
@@ -204,12 +213,12 @@ class StoreSession {
   // kOk gives a handle; kTooLarge, kOutOfMemory do not. A failed set must also delete the old value: callers do that.
   StoreStatus Prepare(const Key& key, std::uint64_t value_bytes, std::uint32_t client_flags,
                       std::int64_t exptime, WriteHandle& handle);
-  // Consumes the handle, whatever the answer.
+  // Consumes the handle, whatever the answer. kNotStored if the value is not complete.
   WriteResult Commit(WriteHandle& handle, const WriteOptions& options);
 
   StoreStatus Delete(const Key& key);
   StoreStatus Touch(const Key& key, std::int64_t exptime);
-  // incr wraps at 2^64, decr stops at 0 (protocol.md 2).
+  // kOk with the new number, kNotFound, kNotNumeric or kOutOfMemory. incr wraps at 2^64, decr stops at 0.
   ArithmeticResult Arithmetic(const Key& key, bool increment, std::uint64_t delta);
 
   // The end of an event-loop turn: no pointer from this session into item memory is in use any more, pins excepted.

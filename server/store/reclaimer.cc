@@ -1,0 +1,181 @@
+#include "server/store/reclaimer.h"
+
+namespace podcache::store {
+namespace {
+
+// Of a segment emptied to make room, at most this part is given a second chance: the rest is what is gained.
+constexpr std::size_t kMaxKeptPercent = 75;
+
+}  // namespace
+
+template <class Policy>
+Reclaimer<Policy>::Reclaimer(ItemTable& table, const KeyHasher& hasher, bool evictions)
+    : table_(table),
+      hasher_(hasher),
+      evictions_(evictions),
+      head_writer_(table.log(), Stream::kHead),
+      compaction_writer_(table.log(), Stream::kCompaction) {}
+
+template <class Policy>
+bool Reclaimer<Policy>::ReclaimOne(ReclaimReason reason, std::uint32_t now) noexcept {
+  MutexLock lock(mutex_);
+  SegmentLog& log = table_.log();
+  const Victim victim = log.PickVictim(evictions_);
+  if (victim.kind == VictimKind::kNone) return false;
+  Pass pass;
+  pass.segment = victim.segment;
+  pass.now = now;
+  pass.compacting = victim.kind == VictimKind::kMostlyDead;
+  pass.shrinking = reason == ReclaimReason::kShrink;
+  pass.copy_limit = pass.shrinking ? SIZE_MAX : log.segment_bytes() * kMaxKeptPercent / 100;
+  pass.writer = pass.compacting ? &compaction_writer_ : &head_writer_;
+  pass.writer->Acquire();
+  const bool empty = Empty(pass);
+  pass.writer->Release();
+  counters_.copied_bytes.fetch_add(pass.copied, std::memory_order_relaxed);
+  if (empty) {
+    log.Retire(victim.segment);
+  } else {
+    log.Abandon(victim.segment);
+  }
+  return empty;
+}
+
+// False when something could neither be moved nor evicted.
+template <class Policy>
+bool Reclaimer<Policy>::Empty(Pass& pass) noexcept {
+  SegmentLog& log = table_.log();
+  const Segment& segment = log.segment(pass.segment);
+  const std::uint32_t tail = segment.tail.load(std::memory_order_relaxed);
+  for (std::uint32_t offset = 0; offset < tail;) {
+    // Often nothing that lives is left, then the records need not be looked at.
+    if (segment.dead.load(std::memory_order_relaxed) == tail) break;
+    const Location location = log.LocationOf(pass.segment, offset);
+    const Record record(log.At(location));
+    const std::uint64_t h = record.Header();
+    if (Record::KindOf(h) != RecordKind::kPadding && !Settle(pass, location, record, h)) return false;
+    offset += static_cast<std::uint32_t>(Record::BytesOf(h));
+  }
+  return true;
+}
+
+template <class Policy>
+bool Reclaimer<Policy>::Settle(Pass& pass, Location location, Record record, std::uint64_t h) noexcept {
+  bool may_keep = true;
+  for (;;) {
+    std::size_t needed = 0;
+    std::uint32_t epoch = 0;
+    if (Judge(pass, location, record, h, may_keep, needed, epoch) != Verdict::kNoRoom) return true;
+    const std::uint32_t beside = pass.compacting ? pass.segment : kNoSegment;
+    if (pass.writer->Refill(needed, epoch, Claim::kMove, beside)) continue;
+    if (!evictions_) return false;
+    may_keep = false;
+  }
+}
+
+template <class Policy>
+auto Reclaimer<Policy>::Judge(Pass& pass, Location location, Record record, std::uint64_t h, bool may_keep,
+                              std::size_t& needed, std::uint32_t& epoch) noexcept -> Verdict {
+  const bool is_piece = Record::KindOf(h) == RecordKind::kPiece;
+  const std::uint64_t hash = is_piece ? record.PieceHash() : hasher_.Hash(record.Key(h));
+  Partition& partition = table_.PartitionOf(hash);
+  SpinLockHolder lock(partition.lock);
+  epoch = table_.flush().epoch();
+  const Moment moment{pass.now, epoch};
+  std::uint32_t piece = 0;
+  Found found = is_piece ? table_.FindOwner(partition, hash, location, moment, piece)
+                         : table_.FindAt(partition, hash, location, moment);
+  if (found.missing()) return Verdict::kGone;
+  if (!found.live()) {
+    table_.CountReclaimed(partition, found);
+    table_.Remove(partition, hash, found);
+    return Verdict::kGone;
+  }
+  ItemFields fields;
+  if (!is_piece) fields = table_.FieldsForCopy(found);
+  const std::size_t bytes = is_piece ? Record::BytesOf(h) : RecordBytes(fields);
+  if (!may_keep || !Keeps(pass, found, bytes)) {
+    Evict(pass, partition, hash, found);
+    return Verdict::kGone;
+  }
+  const Location fresh = pass.writer->TryAllocate(bytes, epoch);
+  if (fresh == kNowhere) {
+    needed = bytes;
+    return Verdict::kNoRoom;
+  }
+  pass.copied += bytes;
+  if (is_piece) {
+    table_.RelocatePiece(found, piece, hash, fresh);
+    return Verdict::kMoved;
+  }
+  // The pieces of a large item come before its record: it is judged once, here.
+  if (!pass.compacting) found.slot->SetFrequency(Policy::FrequencyAfterKeep(found.slot->frequency()));
+  table_.Relocate(partition, found, fields, fresh);
+  return Verdict::kMoved;
+}
+
+template <class Policy>
+bool Reclaimer<Policy>::Keeps(const Pass& pass, const Found& found, std::size_t bytes) const noexcept {
+  if (pass.compacting) return true;
+  return Policy::Keep(found.slot->frequency()) && pass.copied + bytes <= pass.copy_limit;
+}
+
+template <class Policy>
+void Reclaimer<Policy>::Evict(const Pass& pass, Partition& partition, std::uint64_t hash, const Found& found) noexcept {
+  counters_.evicted_items.fetch_add(1, std::memory_order_relaxed);
+  counters_.evicted_bytes.fetch_add(table_.ItemBytes(found), std::memory_order_relaxed);
+  if (pass.shrinking) counters_.evicted_by_shrink_items.fetch_add(1, std::memory_order_relaxed);
+  if ((found.header & header::kFetched) == 0) counters_.evicted_unfetched_items.fetch_add(1, std::memory_order_relaxed);
+  table_.Remove(partition, hash, found);
+}
+
+template <class Policy>
+bool Reclaimer<Policy>::SweepOne(std::uint32_t now) noexcept {
+  MutexLock lock(mutex_);
+  SegmentLog& log = table_.log();
+  const std::uint32_t epoch = table_.flush().epoch();
+  const std::uint32_t id = log.NextToSweep(sweep_cursor_, epoch, now);
+  if (id == kNoSegment) {
+    if (table_.flush().sweep_pending() && !log.HoldsOlderThan(epoch)) table_.flush().SweepDone(epoch);
+    return false;
+  }
+  Segment& segment = log.segment(id);
+  // Found anew from what survives; who stores a new expiry meanwhile lowers it too.
+  segment.earliest_exptime.store(Segment::kNoExptime, std::memory_order_relaxed);
+  const std::uint32_t tail = segment.tail.load(std::memory_order_relaxed);
+  for (std::uint32_t offset = 0; offset < tail;) {
+    const Location location = log.LocationOf(id, offset);
+    const Record record(log.At(location));
+    const std::uint64_t h = record.Header();
+    if (Record::KindOf(h) == RecordKind::kItem || Record::KindOf(h) == RecordKind::kLarge) {
+      SweepRecord(location, record, h, now);
+    }
+    offset += static_cast<std::uint32_t>(Record::BytesOf(h));
+  }
+  return true;
+}
+
+template <class Policy>
+void Reclaimer<Policy>::SweepRecord(Location location, Record record, std::uint64_t h, std::uint32_t now) noexcept {
+  // Most records are neither expired nor flushed: they cost no lock.
+  const std::uint32_t exptime = record.Exptime(h);
+  const bool expired = exptime != 0 && exptime <= now;
+  if (!expired) table_.log().NoteExptime(location, exptime);
+  if (!expired && table_.log().EpochOf(location) == table_.flush().epoch()) return;
+  const std::uint64_t hash = hasher_.Hash(record.Key(h));
+  Partition& partition = table_.PartitionOf(hash);
+  SpinLockHolder lock(partition.lock);
+  const Found found = table_.FindAt(partition, hash, location, {now, table_.flush().epoch()});
+  if (found.missing()) return;
+  if (found.live()) {
+    table_.log().NoteExptime(location, found.record.Exptime(found.header));
+    return;
+  }
+  table_.CountReclaimed(partition, found);
+  table_.Remove(partition, hash, found);
+}
+
+template class Reclaimer<FifoPolicy>;
+template class Reclaimer<SecondChancePolicy>;
+
+}  // namespace podcache::store

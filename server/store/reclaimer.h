@@ -1,0 +1,79 @@
+// Makes free segments out of full ones, and removes what has expired or was flushed.
+//
+// A mostly dead segment is compacted: what lives moves into another that takes its place in the line. Otherwise the
+// oldest is emptied: items used again are copied to the head, the rest is evicted.
+//
+// Threads: any; one at a time reclaims (mutex). Lock order: this mutex, then a partition's lock, then the log's mutex.
+// Nobody may come here while holding a partition's lock.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "common/base/mutex.h"
+#include "server/store/eviction_policy.h"
+#include "server/store/item_table.h"
+#include "server/store/key_hasher.h"
+#include "server/store/log_writer.h"
+
+namespace podcache::store {
+
+enum class ReclaimReason : std::uint8_t {
+  kCapacity,
+  kShrink,  // Every used item survives, however many there are: the number of passes is bounded anyway.
+};
+
+struct ReclaimCounters {
+  std::atomic<std::uint64_t> evicted_items{0};
+  std::atomic<std::uint64_t> evicted_bytes{0};
+  std::atomic<std::uint64_t> evicted_by_shrink_items{0};
+  std::atomic<std::uint64_t> evicted_unfetched_items{0};
+  std::atomic<std::uint64_t> copied_bytes{0};
+};
+
+template <class Policy>
+class Reclaimer {
+ public:
+  Reclaimer(ItemTable& table, const KeyHasher& hasher, bool evictions);
+
+  // Empties one segment. False when there is none that may be emptied. `now`: seconds.
+  bool ReclaimOne(ReclaimReason reason, std::uint32_t now) noexcept EXCLUDES(mutex_);
+  // Removes expired and flushed items from one segment that has some; false at the end of a round over all segments.
+  bool SweepOne(std::uint32_t now) noexcept EXCLUDES(mutex_);
+
+  const ReclaimCounters& counters() const noexcept { return counters_; }
+
+ private:
+  enum class Verdict : std::uint8_t { kGone, kMoved, kNoRoom };
+  // What is being done to the victim.
+  struct Pass {
+    std::uint32_t segment = kNoSegment;
+    std::uint32_t now = 0;
+    bool compacting = false;
+    bool shrinking = false;
+    std::size_t copied = 0;
+    std::size_t copy_limit = 0;
+    LogWriter* writer = nullptr;
+  };
+
+  bool Empty(Pass& pass) noexcept REQUIRES(mutex_);
+  bool Settle(Pass& pass, Location location, Record record, std::uint64_t h) noexcept REQUIRES(mutex_);
+  Verdict Judge(Pass& pass, Location location, Record record, std::uint64_t h, bool may_keep, std::size_t& needed,
+                std::uint32_t& epoch) noexcept REQUIRES(mutex_);
+  bool Keeps(const Pass& pass, const Found& found, std::size_t bytes) const noexcept;
+  void Evict(const Pass& pass, Partition& partition, std::uint64_t hash, const Found& found) noexcept
+      REQUIRES(partition.lock);
+  void SweepRecord(Location location, Record record, std::uint64_t h, std::uint32_t now) noexcept;
+
+  ItemTable& table_;
+  const KeyHasher& hasher_;
+  const bool evictions_;
+  ReclaimCounters counters_;
+  Mutex mutex_;
+  LogWriter head_writer_ GUARDED_BY(mutex_);
+  LogWriter compaction_writer_ GUARDED_BY(mutex_);
+  std::uint32_t sweep_cursor_ GUARDED_BY(mutex_) = 1;
+};
+
+}  // namespace podcache::store

@@ -1,0 +1,43 @@
+// What is known of one segment of the log, beside its memory.
+//
+// Threads: the links, `candidate` and the transitions of `state` are under the log's mutex; the rest are atomics.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "server/memory/segment_pool.h"
+
+namespace podcache::store {
+
+using memory::kNoSegment;
+
+enum class SegmentState : std::uint8_t {
+  kFree,
+  kOpen,        // Room is still being reserved in it.
+  kSealed,      // Waits in line for eviction.
+  kReclaiming,  // Its items are being moved or evicted.
+  kDraining,    // Empty, but a reader still sends from it.
+};
+
+struct alignas(64) Segment {
+  std::atomic<SegmentState> state{SegmentState::kFree};
+  bool candidate = false;
+  std::atomic<std::uint32_t> tail{0};  // Bytes reserved; the whole segment once sealed.
+  std::atomic<std::uint32_t> dead{0};  // Bytes of records nobody can find any more, and of padding.
+  std::atomic<std::uint32_t> writers{0};
+  std::atomic<std::uint32_t> readers{0};
+  // Of the live items, never 0; kNoExptime if none expires. Only a lower bound: items may have gone since.
+  std::atomic<std::uint32_t> earliest_exptime{0};
+  std::atomic<std::uint32_t> flush_epoch{0};
+  std::uint32_t previous = kNoSegment;
+  std::uint32_t next = kNoSegment;
+  std::uint32_t next_candidate = kNoSegment;
+  // Log position of the segment's first unit: position of a record = this + its offset in units. Never used twice.
+  std::atomic<std::uint64_t> first_position{0};
+
+  static constexpr std::uint32_t kNoExptime = UINT32_MAX;
+};
+static_assert(sizeof(Segment) == 64);
+
+}  // namespace podcache::store

@@ -1,0 +1,301 @@
+#include "server/store/segment_log.h"
+
+#include <algorithm>
+#include <new>
+
+#include "common/base/check.h"
+#include "server/memory/pages.h"
+#include "server/memory/poison.h"
+#include "server/store/log_writer.h"
+
+namespace podcache::store {
+namespace {
+
+// A segment is worth compacting when this part of it is dead.
+constexpr std::size_t kCandidateDivisor = 4;
+// Without eviction, when nothing better is left.
+constexpr std::size_t kLastResortDivisor = 16;
+
+}  // namespace
+
+SegmentLog::SegmentLog(memory::SegmentPool& pool)
+    : pool_(pool),
+      segments_(reinterpret_cast<Segment*>(memory::MapPages(sizeof(Segment) * pool.id_limit()))),
+      candidate_bytes_(static_cast<std::uint32_t>(pool.segment_bytes() / kCandidateDivisor)),
+      // Position 0 is no position: a CAS id of 0 means "none".
+      next_position_(pool.segment_bytes() / kUnitBytes) {
+  // Zeroed pages are valid segments in state kFree; only those used take memory.
+  static_assert(static_cast<int>(SegmentState::kFree) == 0);
+  PODCACHE_CHECK(segments_ != nullptr);
+}
+
+SegmentLog::~SegmentLog() {
+  memory::UnmapPages(reinterpret_cast<char*>(segments_), sizeof(Segment) * pool_.id_limit());
+}
+
+Reservation SegmentLog::Reserve(Stream stream, std::size_t min_bytes, std::size_t max_bytes, std::uint32_t epoch,
+                                Claim claim, std::uint32_t beside) noexcept {
+  MutexLock lock(mutex_);
+  OpenSegment& open = open_[static_cast<std::size_t>(stream)];
+  if (open.id != kNoSegment) {
+    const Segment& current = segments_[open.id];
+    const bool old = current.flush_epoch.load(std::memory_order_relaxed) < epoch;
+    const std::size_t room = segment_bytes() - current.tail.load(std::memory_order_relaxed);
+    if (old || room < min_bytes) SealLocked(open);
+  }
+  if (open.id == kNoSegment && !OpenLocked(open, epoch, claim, beside)) return {};
+  Segment& current = segments_[open.id];
+  const std::uint32_t offset = current.tail.load(std::memory_order_relaxed);
+  const auto bytes = static_cast<std::uint32_t>(std::min(max_bytes, segment_bytes() - offset));
+  current.tail.store(offset + bytes, std::memory_order_relaxed);
+  current.writers.fetch_add(1, std::memory_order_relaxed);
+  memory::Unpoison(pool_.Address(open.id) + offset, bytes);
+  return {open.id, offset, bytes, current.flush_epoch.load(std::memory_order_relaxed)};
+}
+
+bool SegmentLog::Extend(Stream stream, Reservation& reservation, std::size_t bytes) noexcept {
+  MutexLock lock(mutex_);
+  const OpenSegment& open = open_[static_cast<std::size_t>(stream)];
+  if (open.id == kNoSegment || open.id != reservation.segment) return false;
+  Segment& current = segments_[open.id];
+  const std::uint32_t tail = current.tail.load(std::memory_order_relaxed);
+  if (tail != reservation.offset + reservation.bytes || segment_bytes() - tail < bytes) return false;
+  current.tail.store(tail + static_cast<std::uint32_t>(bytes), std::memory_order_relaxed);
+  memory::Unpoison(pool_.Address(open.id) + tail, bytes);
+  reservation.bytes += static_cast<std::uint32_t>(bytes);
+  return true;
+}
+
+void SegmentLog::CloseReservation(const Reservation& reservation, std::uint32_t used) noexcept {
+  if (used < reservation.bytes) {
+    PadLocked(reservation.segment, reservation.offset + used, reservation.bytes - used);
+  }
+  // Release: whoever sees no writers sees what they wrote.
+  segments_[reservation.segment].writers.fetch_sub(1, std::memory_order_release);
+}
+
+void SegmentLog::PadLocked(std::uint32_t id, std::uint32_t offset, std::uint32_t bytes) noexcept {
+  char* const p = pool_.Address(id) + offset;
+  memory::Unpoison(p, kHeaderBytes);
+  Record(p).WritePadding(bytes);
+  segments_[id].dead.fetch_add(bytes, std::memory_order_relaxed);
+  dead_bytes_.fetch_add(bytes, std::memory_order_relaxed);
+}
+
+bool SegmentLog::OpenLocked(OpenSegment& open, std::uint32_t epoch, Claim claim, std::uint32_t beside) noexcept {
+  const std::int64_t keep = claim == Claim::kMove ? 0 : kMoveReserve;
+  std::uint32_t id = pool_.Take(keep);
+  if (id == kNoSegment && claim != Claim::kWrite) id = pool_.TakeCommitted(keep);
+  if (id == kNoSegment) return false;
+  Segment& fresh = segments_[id];
+  fresh.tail.store(0, std::memory_order_relaxed);
+  fresh.dead.store(0, std::memory_order_relaxed);
+  fresh.earliest_exptime.store(Segment::kNoExptime, std::memory_order_relaxed);
+  fresh.flush_epoch.store(epoch, std::memory_order_relaxed);
+  fresh.first_position.store(next_position_, std::memory_order_relaxed);
+  next_position_ += segment_bytes() / kUnitBytes;
+  fresh.state.store(SegmentState::kOpen);
+  if (beside == kNoSegment) {
+    LinkAtEndLocked(id);
+  } else {
+    LinkBeforeLocked(id, beside);
+  }
+  open_count_.fetch_add(1, std::memory_order_relaxed);
+  open.id = id;
+  return true;
+}
+
+void SegmentLog::SealLocked(OpenSegment& open) noexcept {
+  Segment& sealed = segments_[open.id];
+  const std::uint32_t tail = sealed.tail.load(std::memory_order_relaxed);
+  const auto rest = static_cast<std::uint32_t>(segment_bytes()) - tail;
+  if (rest != 0) PadLocked(open.id, tail, rest);
+  sealed.tail.store(tail + rest, std::memory_order_relaxed);
+  sealed.state.store(SegmentState::kSealed);
+  open_count_.fetch_sub(1, std::memory_order_relaxed);
+  sealed_count_.fetch_add(1, std::memory_order_relaxed);
+  if (sealed.dead.load(std::memory_order_relaxed) >= candidate_bytes_) AddCandidateLocked(open.id);
+  open.id = kNoSegment;
+}
+
+void SegmentLog::MarkDead(Location location, std::size_t bytes) noexcept {
+  const std::uint32_t id = SegmentOf(location);
+  Segment& holder = segments_[id];
+  const std::uint32_t before = holder.dead.fetch_add(static_cast<std::uint32_t>(bytes), std::memory_order_relaxed);
+  dead_bytes_.fetch_add(bytes, std::memory_order_relaxed);
+  // Once per segment: when it crosses the mark. One still open is looked at when it is sealed.
+  if (before >= candidate_bytes_ || before + bytes < candidate_bytes_) return;
+  MutexLock lock(mutex_);
+  if (holder.state.load(std::memory_order_relaxed) == SegmentState::kSealed) AddCandidateLocked(id);
+}
+
+void SegmentLog::NoteExptime(Location location, std::uint32_t exptime) noexcept {
+  if (exptime == 0) return;
+  std::atomic<std::uint32_t>& earliest = segments_[SegmentOf(location)].earliest_exptime;
+  std::uint32_t current = earliest.load(std::memory_order_relaxed);
+  while (exptime < current && !earliest.compare_exchange_weak(current, exptime, std::memory_order_relaxed)) {
+  }
+}
+
+void SegmentLog::UnpinReader(std::uint32_t id) noexcept {
+  Segment& holder = segments_[id];
+  if (holder.readers.fetch_sub(1) != 1 || holder.state.load() != SegmentState::kDraining) return;
+  MutexLock lock(mutex_);
+  // Two last readers may both come here, and the segment may already be in use again.
+  if (holder.state.load() == SegmentState::kDraining && holder.readers.load() == 0) FreeLocked(id);
+}
+
+Victim SegmentLog::PickVictim(bool evict) noexcept {
+  MutexLock lock(mutex_);
+  Victim victim{VictimKind::kMostlyDead, PopCandidateLocked()};
+  if (victim.segment == kNoSegment && evict) victim = {VictimKind::kOldest, OldestLocked()};
+  if (victim.segment == kNoSegment && !evict) victim = {VictimKind::kMostlyDead, MostDeadLocked()};
+  if (victim.segment == kNoSegment) return {};
+  TakeForReclaimLocked(victim.segment);
+  return victim;
+}
+
+void SegmentLog::TakeForReclaimLocked(std::uint32_t id) noexcept {
+  segments_[id].state.store(SegmentState::kReclaiming);
+  sealed_count_.fetch_sub(1, std::memory_order_relaxed);
+}
+
+bool SegmentLog::Retire(std::uint32_t id) noexcept {
+  MutexLock lock(mutex_);
+  UnlinkLocked(id);
+  Segment& done = segments_[id];
+  dead_bytes_.fetch_sub(done.dead.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  done.state.store(SegmentState::kDraining);
+  if (done.readers.load() != 0) return false;
+  FreeLocked(id);
+  return true;
+}
+
+void SegmentLog::Abandon(std::uint32_t id) noexcept {
+  MutexLock lock(mutex_);
+  segments_[id].state.store(SegmentState::kSealed);
+  sealed_count_.fetch_add(1, std::memory_order_relaxed);
+}
+
+void SegmentLog::FreeLocked(std::uint32_t id) noexcept {
+  segments_[id].state.store(SegmentState::kFree);
+  pool_.Give(id);
+}
+
+std::uint32_t SegmentLog::NextToSweep(std::uint32_t& cursor, std::uint32_t epoch, std::uint32_t now) noexcept {
+  MutexLock lock(mutex_);
+  for (const std::uint32_t end = pool_.used_id_limit(); cursor < end;) {
+    const std::uint32_t id = cursor++;
+    Segment& candidate = segments_[id];
+    const bool flushed = candidate.flush_epoch.load(std::memory_order_relaxed) < epoch;
+    const bool expired = candidate.earliest_exptime.load(std::memory_order_relaxed) <= now;
+    if (candidate.state.load(std::memory_order_relaxed) == SegmentState::kSealed && (flushed || expired) &&
+        QuiesceLocked(id)) {
+      return id;
+    }
+  }
+  cursor = 1;
+  return kNoSegment;
+}
+
+bool SegmentLog::HoldsOlderThan(std::uint32_t epoch) noexcept {
+  MutexLock lock(mutex_);
+  for (OpenSegment& open : open_) {
+    if (open.id != kNoSegment && segments_[open.id].flush_epoch.load(std::memory_order_relaxed) < epoch) SealLocked(open);
+  }
+  for (std::uint32_t id = oldest_; id != kNoSegment; id = segments_[id].next) {
+    const Segment& held = segments_[id];
+    if (held.flush_epoch.load(std::memory_order_relaxed) < epoch &&
+        held.dead.load(std::memory_order_relaxed) < held.tail.load(std::memory_order_relaxed)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+void SegmentLog::Register(LogWriter& writer) noexcept {
+  MutexLock lock(mutex_);
+  writers_.push_back(&writer);
+}
+
+void SegmentLog::Unregister(LogWriter& writer) noexcept {
+  MutexLock lock(mutex_);
+  std::erase(writers_, &writer);
+}
+
+void SegmentLog::AddCandidateLocked(std::uint32_t id) noexcept {
+  Segment& candidate = segments_[id];
+  if (candidate.candidate) return;
+  candidate.candidate = true;
+  candidate.next_candidate = kNoSegment;
+  (first_candidate_ == kNoSegment ? first_candidate_ : segments_[last_candidate_].next_candidate) = id;
+  last_candidate_ = id;
+}
+
+std::uint32_t SegmentLog::PopCandidateLocked() noexcept {
+  while (first_candidate_ != kNoSegment) {
+    const std::uint32_t id = first_candidate_;
+    Segment& candidate = segments_[id];
+    first_candidate_ = candidate.next_candidate;
+    candidate.candidate = false;
+    // One in use, reclaimed or filled anew since is found by the other ways when it matters.
+    if (candidate.state.load(std::memory_order_relaxed) == SegmentState::kSealed &&
+        candidate.dead.load(std::memory_order_relaxed) >= candidate_bytes_ && QuiesceLocked(id)) {
+      return id;
+    }
+  }
+  return kNoSegment;
+}
+
+std::uint32_t SegmentLog::OldestLocked() noexcept {
+  for (std::uint32_t id = oldest_; id != kNoSegment; id = segments_[id].next) {
+    if (segments_[id].state.load(std::memory_order_relaxed) == SegmentState::kSealed && QuiesceLocked(id)) return id;
+  }
+  return kNoSegment;
+}
+
+std::uint32_t SegmentLog::MostDeadLocked() noexcept {
+  std::uint32_t best = kNoSegment;
+  auto most = static_cast<std::uint32_t>(segment_bytes() / kLastResortDivisor) - 1;
+  for (std::uint32_t id = oldest_; id != kNoSegment; id = segments_[id].next) {
+    const std::uint32_t dead = segments_[id].dead.load(std::memory_order_relaxed);
+    if (dead > most && segments_[id].state.load(std::memory_order_relaxed) == SegmentState::kSealed &&
+        QuiesceLocked(id)) {
+      best = id;
+      most = dead;
+    }
+  }
+  return best;
+}
+
+// No reader, and no writer but idle ones, whose reservations are closed for them.
+bool SegmentLog::QuiesceLocked(std::uint32_t id) noexcept {
+  Segment& quiet = segments_[id];
+  if (quiet.readers.load() != 0) return false;
+  if (quiet.writers.load(std::memory_order_acquire) == 0) return true;
+  for (LogWriter* writer : writers_) writer->CloseIfIdle(id);
+  return quiet.writers.load(std::memory_order_acquire) == 0;
+}
+
+void SegmentLog::LinkAtEndLocked(std::uint32_t id) noexcept {
+  segments_[id].previous = newest_;
+  segments_[id].next = kNoSegment;
+  (newest_ == kNoSegment ? oldest_ : segments_[newest_].next) = id;
+  newest_ = id;
+}
+
+void SegmentLog::LinkBeforeLocked(std::uint32_t id, std::uint32_t where) noexcept {
+  Segment& fresh = segments_[id];
+  fresh.next = where;
+  fresh.previous = segments_[where].previous;
+  segments_[where].previous = id;
+  (fresh.previous == kNoSegment ? oldest_ : segments_[fresh.previous].next) = id;
+}
+
+void SegmentLog::UnlinkLocked(std::uint32_t id) noexcept {
+  const Segment& gone = segments_[id];
+  (gone.previous == kNoSegment ? oldest_ : segments_[gone.previous].next) = gone.next;
+  (gone.next == kNoSegment ? newest_ : segments_[gone.next].previous) = gone.previous;
+}
+
+}  // namespace podcache::store

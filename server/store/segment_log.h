@@ -1,0 +1,155 @@
+// The order of things: segments that are open for writing, those that wait for eviction (oldest first), and the choice
+// of the next to be reclaimed.
+//
+// Writers reserve room in an open segment, in chunks, through LogWriter. A segment with outstanding reservations is never
+// reclaimed; one from which a reader sends is reclaimed last and reused only when the reader is done.
+//
+// Threads: any; one mutex for order and states, taken per chunk, not per item. Lock order: a partition's lock may be
+// held when calling in; the pool's mutex is taken inside.
+// Ownership: segments belong to the pool while free, else to the log.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "common/base/mutex.h"
+#include "server/memory/segment_pool.h"
+#include "server/store/item.h"
+#include "server/store/segment.h"
+
+namespace podcache::store {
+
+class LogWriter;
+
+enum class Stream : std::uint8_t {
+  kHead,        // New items and those given a second chance.
+  kCompaction,  // Items moved out of mostly dead segments: they keep their place in the line.
+};
+
+// Who asks for a new segment, hence how far down the free ones may go.
+enum class Claim : std::uint8_t {
+  kWrite,      // Leaves what moving items needs.
+  kReclaimed,  // After reclaiming one: takes a committed one also while the budget is exceeded.
+  kMove,       // Takes the last one.
+};
+
+struct Reservation {
+  std::uint32_t segment = kNoSegment;
+  std::uint32_t offset = 0;
+  std::uint32_t bytes = 0;
+  std::uint32_t epoch = 0;
+  bool valid() const noexcept { return segment != kNoSegment; }
+};
+
+enum class VictimKind : std::uint8_t { kNone, kMostlyDead, kOldest };
+struct Victim {
+  VictimKind kind = VictimKind::kNone;
+  std::uint32_t segment = kNoSegment;
+};
+
+class SegmentLog {
+ public:
+  // Segments kept free for moving items out of others.
+  static constexpr std::int64_t kMoveReserve = 2;
+
+  explicit SegmentLog(memory::SegmentPool& pool);
+  ~SegmentLog();
+  SegmentLog(const SegmentLog&) = delete;
+  SegmentLog& operator=(const SegmentLog&) = delete;
+
+  char* At(Location location) const noexcept { return pool_.base() + location * kUnitBytes; }
+  Location LocationOf(std::uint32_t segment, std::uint32_t offset) const noexcept {
+    return ((std::uint64_t{segment} << pool_.shift()) + offset) / kUnitBytes;
+  }
+  std::uint32_t SegmentOf(Location location) const noexcept {
+    return static_cast<std::uint32_t>(location * kUnitBytes >> pool_.shift());
+  }
+  std::uint32_t SegmentAt(const char* p) const noexcept {
+    return static_cast<std::uint32_t>(static_cast<std::size_t>(p - pool_.base()) >> pool_.shift());
+  }
+  Segment& segment(std::uint32_t id) noexcept { return segments_[id]; }
+  // Unique over the life of the store.
+  std::uint64_t PositionOf(Location location) const noexcept {
+    const std::uint64_t units_per_segment = pool_.segment_bytes() / kUnitBytes;
+    return segments_[SegmentOf(location)].first_position.load(std::memory_order_relaxed) +
+           location % units_per_segment;
+  }
+  std::uint32_t EpochOf(Location location) const noexcept {
+    return segments_[SegmentOf(location)].flush_epoch.load(std::memory_order_relaxed);
+  }
+  std::size_t segment_bytes() const noexcept { return pool_.segment_bytes(); }
+
+  // Room of `min_bytes` to `max_bytes` in a segment of this or a later flush epoch, counted as a writer of it until
+  // CloseReservation. `after` for kCompaction: the segment whose place in the line a new one takes.
+  Reservation Reserve(Stream stream, std::size_t min_bytes, std::size_t max_bytes, std::uint32_t epoch, Claim claim,
+                      std::uint32_t beside = kNoSegment) noexcept;
+  // Appends room to a reservation that is the last of an open segment. False if it cannot.
+  bool Extend(Stream stream, Reservation& reservation, std::size_t bytes) noexcept;
+  // The rest from `used` on becomes padding.
+  void CloseReservation(const Reservation& reservation, std::uint32_t used) noexcept;
+
+  // A record nobody can find any more.
+  void MarkDead(Location location, std::size_t bytes) noexcept;
+  void NoteExptime(Location location, std::uint32_t exptime) noexcept;
+
+  void PinReader(std::uint32_t segment) noexcept { segments_[segment].readers.fetch_add(1); }
+  void UnpinReader(std::uint32_t segment) noexcept;
+
+  // Chooses what to reclaim and marks it so; the caller is the only one that reclaims.
+  Victim PickVictim(bool evict) noexcept;
+  // The victim holds nothing any more. True if its memory is free at once.
+  bool Retire(std::uint32_t segment) noexcept;
+  // The victim stays, in its old place.
+  void Abandon(std::uint32_t segment) noexcept;
+  // The next sealed segment from `cursor` on with something to remove: of an older flush epoch, or with an item that
+  // expired by `now`. kNoSegment at the end of the round.
+  std::uint32_t NextToSweep(std::uint32_t& cursor, std::uint32_t epoch, std::uint32_t now) noexcept;
+  // True when a segment of an older epoch holds anything; seals such open ones.
+  bool HoldsOlderThan(std::uint32_t epoch) noexcept;
+
+  void Register(LogWriter& writer) noexcept;
+  void Unregister(LogWriter& writer) noexcept;
+
+  std::uint32_t open_segments() const noexcept { return open_count_.load(std::memory_order_relaxed); }
+  std::uint32_t sealed_segments() const noexcept { return sealed_count_.load(std::memory_order_relaxed); }
+  std::uint64_t dead_bytes() const noexcept { return dead_bytes_.load(std::memory_order_relaxed); }
+
+ private:
+  struct OpenSegment {
+    std::uint32_t id = kNoSegment;
+  };
+
+  bool OpenLocked(OpenSegment& open, std::uint32_t epoch, Claim claim, std::uint32_t beside) noexcept REQUIRES(mutex_);
+  void SealLocked(OpenSegment& open) noexcept REQUIRES(mutex_);
+  void PadLocked(std::uint32_t segment, std::uint32_t offset, std::uint32_t bytes) noexcept;
+  void AddCandidateLocked(std::uint32_t segment) noexcept REQUIRES(mutex_);
+  bool QuiesceLocked(std::uint32_t segment) noexcept REQUIRES(mutex_);
+  std::uint32_t PopCandidateLocked() noexcept REQUIRES(mutex_);
+  std::uint32_t OldestLocked() noexcept REQUIRES(mutex_);
+  std::uint32_t MostDeadLocked() noexcept REQUIRES(mutex_);
+  void TakeForReclaimLocked(std::uint32_t segment) noexcept REQUIRES(mutex_);
+  void LinkAtEndLocked(std::uint32_t segment) noexcept REQUIRES(mutex_);
+  void LinkBeforeLocked(std::uint32_t segment, std::uint32_t where) noexcept REQUIRES(mutex_);
+  void UnlinkLocked(std::uint32_t segment) noexcept REQUIRES(mutex_);
+  void FreeLocked(std::uint32_t segment) noexcept REQUIRES(mutex_);
+
+  memory::SegmentPool& pool_;
+  Segment* segments_;
+  const std::uint32_t candidate_bytes_;
+  std::atomic<std::uint32_t> open_count_{0};
+  std::atomic<std::uint32_t> sealed_count_{0};
+  std::atomic<std::uint64_t> dead_bytes_{0};  // Of sealed and open segments.
+  Mutex mutex_;
+  std::array<OpenSegment, 2> open_ GUARDED_BY(mutex_);
+  std::uint64_t next_position_ GUARDED_BY(mutex_);
+  std::uint32_t oldest_ GUARDED_BY(mutex_) = kNoSegment;
+  std::uint32_t newest_ GUARDED_BY(mutex_) = kNoSegment;
+  std::uint32_t first_candidate_ GUARDED_BY(mutex_) = kNoSegment;
+  std::uint32_t last_candidate_ GUARDED_BY(mutex_) = kNoSegment;
+  std::vector<LogWriter*> writers_ GUARDED_BY(mutex_);
+};
+
+}  // namespace podcache::store

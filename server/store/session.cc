@@ -1,0 +1,86 @@
+#include "server/store/session.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "common/base/check.h"
+
+namespace podcache::store {
+
+std::uint32_t StoredExptime(std::int64_t exptime) noexcept {
+  if (exptime == kNeverExpires) return 0;
+  return static_cast<std::uint32_t>(std::clamp<std::int64_t>(exptime, 1, Segment::kNoExptime - 1));
+}
+
+Found StoreSession::Impl::FindLive(Partition& partition, std::string_view key, std::uint64_t hash,
+                                   Moment moment) noexcept {
+  const Found found = table.Find(partition, key, hash, moment);
+  if (found.live() || found.missing()) return found;
+  table.CountReclaimed(partition, found);
+  table.Remove(partition, hash, found);
+  return {};
+}
+
+StoreSession::StoreSession(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+StoreSession::~StoreSession() = default;
+
+Key StoreSession::MakeKey(std::string_view bytes) const noexcept { return {bytes, impl_->store.hasher().Hash(bytes)}; }
+
+StoreStatus StoreSession::Prepare(const Key& key, std::uint64_t value_bytes, std::uint32_t client_flags,
+                                  std::int64_t exptime, WriteHandle& handle) {
+  handle.impl_.reset();
+  if (key.bytes.size() + value_bytes > impl_->store.options().max_item_size_bytes) return StoreStatus::kTooLarge;
+  std::unique_ptr<WriteHandle::Impl> room = std::move(impl_->spare);
+  if (room == nullptr && impl_->store.gate().Allow()) room.reset(new (std::nothrow) WriteHandle::Impl(impl_->store));
+  if (room == nullptr || !room->Start(key, value_bytes, client_flags, StoredExptime(exptime))) {
+    return StoreStatus::kOutOfMemory;
+  }
+  handle.impl_ = std::move(room);
+  return StoreStatus::kOk;
+}
+
+WriteResult StoreSession::Commit(WriteHandle& handle, const WriteOptions& options) {
+  PODCACHE_CHECK(handle.valid());
+  std::unique_ptr<WriteHandle::Impl> room = std::move(handle.impl_);
+  const WriteResult result = impl_->Commit(*room, options);
+  room->Reset();
+  impl_->spare = std::move(room);
+  return result;
+}
+
+StoreStatus StoreSession::Delete(const Key& key) {
+  return impl_
+      ->Run(key.hash,
+            [&](Partition& partition, Moment moment) NO_THREAD_SAFETY_ANALYSIS {
+              const Found found = impl_->FindLive(partition, key.bytes, key.hash, moment);
+              if (found.missing()) return Try{StoreStatus::kNotFound};
+              impl_->table.Remove(partition, key.hash, found);
+              return Try{StoreStatus::kOk};
+            })
+      .status;
+}
+
+StoreStatus StoreSession::Touch(const Key& key, std::int64_t exptime) {
+  impl_->writer.Acquire();
+  return impl_
+      ->Run(key.hash,
+            [&](Partition& partition, Moment moment) NO_THREAD_SAFETY_ANALYSIS {
+              Found found = impl_->FindLive(partition, key.bytes, key.hash, moment);
+              if (found.missing()) return Try{StoreStatus::kNotFound};
+              found.slot->Touch();
+              return impl_->SetExptime(partition, found, StoredExptime(exptime), moment);
+            })
+      .status;
+}
+
+ArithmeticResult StoreSession::Arithmetic(const Key& key, bool increment, std::uint64_t delta) {
+  impl_->writer.Acquire();
+  const Try result = impl_->Run(key.hash, [&](Partition& partition, Moment moment) NO_THREAD_SAFETY_ANALYSIS {
+    return impl_->TryArithmetic(partition, key, increment, delta, moment);
+  });
+  return {result.status, result.value};
+}
+
+void StoreSession::EndTurn() noexcept { impl_->writer.Release(); }
+
+}  // namespace podcache::store

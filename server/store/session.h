@@ -1,0 +1,97 @@
+// What a StoreSession does, one thread's view of the store. One source file per kind of operation.
+//
+// Threads: one owner.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "server/metrics/worker_counters.h"
+#include "server/store/log_writer.h"
+#include "server/store/store.h"
+#include "server/store/store_impl.h"
+#include "server/store/write_handle.h"
+
+namespace podcache::store {
+
+// What one try of an operation, made under the partition's lock, came to.
+struct Try {
+  StoreStatus status = StoreStatus::kNotFound;
+  std::size_t needed_bytes = 0;  // Not 0: nothing was done, room for such a record is missing.
+  std::uint64_t value = 0;       // The new number or CAS id.
+};
+
+struct StoreSession::Impl {
+  Impl(StoreImpl& owner, metrics::WorkerCounters& worker_counters)
+      : store(owner), table(owner.table()), counters(worker_counters), writer(owner.log(), Stream::kHead) {}
+
+  // Runs attempt(partition, moment) under the partition's lock until it does not ask for room.
+  template <class Attempt>
+  Try Run(std::uint64_t hash, Attempt&& attempt) {
+    Partition& partition = table.PartitionOf(hash);
+    for (;;) {
+      Moment moment{store.Now(), 0};
+      Try result;
+      {
+        SpinLockHolder lock(partition.lock);
+        moment.epoch = table.flush().epoch();
+        result = attempt(partition, moment);
+      }
+      if (result.needed_bytes == 0) return result;
+      writer.Acquire();
+      if (!store.Refill(writer, result.needed_bytes, moment.epoch)) return {StoreStatus::kOutOfMemory, 0, 0};
+    }
+  }
+
+  // Live or missing; an expired or flushed item is removed.
+  Found FindLive(Partition& partition, std::string_view key, std::uint64_t hash, Moment moment) noexcept
+      REQUIRES(partition.lock);
+
+  // session_read.cc
+  Try GetOne(Partition& partition, const Key& key, std::size_t index, Moment moment, const ReadOptions& options,
+             ValueSink& sink) REQUIRES(partition.lock);
+  Try SetExptime(Partition& partition, Found& found, std::uint32_t exptime, Moment moment) noexcept
+      REQUIRES(partition.lock);
+  bool Deliver(Found& found, std::size_t index, const ItemMeta& meta, ValueSink& sink);
+
+  // session_write.cc
+  WriteResult Commit(WriteHandle::Impl& handle, const WriteOptions& options);
+  WriteResult StorePlain(WriteHandle::Impl& handle, const WriteOptions& options);
+  WriteResult StoreFields(WriteHandle::Impl& handle, const ItemFields& fields, LargeUpload* upload,
+                          const WriteOptions& options);
+  Try TryStore(Partition& partition, WriteHandle::Impl& handle, const ItemFields& fields, const LargeUpload* upload,
+               const WriteOptions& options, Moment moment) noexcept REQUIRES(partition.lock);
+  StoreStatus Precondition(const Found& found, const WriteOptions& options) const noexcept;
+  // A new record with everything but the value or the piece entries; kNowhere when room is missing.
+  Location NewRecord(const ItemFields& fields, std::uint32_t epoch) noexcept;
+  // Makes it the key's and counts it.
+  Try Finish(Partition& partition, std::uint64_t hash, const Found& old, Location fresh, bool want_cas) noexcept
+      REQUIRES(partition.lock);
+  void CountStored(Partition& partition, std::size_t bytes) noexcept REQUIRES(partition.lock);
+  std::uint64_t CasForClient(Found& found) noexcept;
+
+  // session_append.cc
+  WriteResult Concatenate(WriteHandle::Impl& handle, const WriteOptions& options);
+  Try ConcatenateSmall(Partition& partition, const WriteHandle::Impl& handle, const WriteOptions& options,
+                       const Found& found, const ItemFields& fields, Moment moment) noexcept REQUIRES(partition.lock);
+  Try ReplaceUnchanged(const WriteHandle::Impl& handle, const WriteOptions& options, LargeUpload& upload,
+                       std::uint64_t cas);
+
+  // session_arithmetic.cc
+  Try TryArithmetic(Partition& partition, const Key& key, bool increment, std::uint64_t delta, Moment moment) noexcept
+      REQUIRES(partition.lock);
+
+  std::uint32_t AccessStamp(std::uint32_t now) const noexcept { return now & static_cast<std::uint32_t>(header::kAccessMask); }
+
+  StoreImpl& store;
+  ItemTable& table;
+  metrics::WorkerCounters& counters;
+  LogWriter writer;
+  std::unique_ptr<WriteHandle::Impl> spare;  // Of the last commit, for the next Prepare.
+};
+
+// Absolute seconds of the interface to what an item stores: 0 never, 1 long past.
+std::uint32_t StoredExptime(std::int64_t exptime) noexcept;
+
+}  // namespace podcache::store

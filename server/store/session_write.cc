@@ -1,0 +1,113 @@
+#include <cstring>
+#include <optional>
+
+#include "server/store/session.h"
+
+namespace podcache::store {
+
+WriteResult StoreSession::Impl::Commit(WriteHandle::Impl& handle, const WriteOptions& options) {
+  writer.Acquire();
+  if (!handle.complete()) return {};
+  if (handle.upload && handle.upload->failed()) return {StoreStatus::kOutOfMemory};
+  if (options.mode == WriteMode::kAppend || options.mode == WriteMode::kPrepend) return Concatenate(handle, options);
+  return StorePlain(handle, options);
+}
+
+WriteResult StoreSession::Impl::StorePlain(WriteHandle::Impl& handle, const WriteOptions& options) {
+  ItemFields fields;
+  fields.key = handle.key();
+  fields.client_flags = handle.client_flags;
+  fields.exptime = handle.exptime;
+  fields.value_bytes = handle.value_bytes;
+  if (handle.upload) return StoreFields(handle, fields, &*handle.upload, options);
+  if (RecordBytes(fields) <= store.layout().max_item_record_bytes) return StoreFields(handle, fields, nullptr, options);
+  LargeUpload upload(store, handle.hash, handle.value_bytes);
+  if (!upload.valid() || !upload.Append(handle.staged())) return {StoreStatus::kOutOfMemory};
+  return StoreFields(handle, fields, &upload, options);
+}
+
+WriteResult StoreSession::Impl::StoreFields(WriteHandle::Impl& handle, const ItemFields& fields, LargeUpload* upload,
+                                            const WriteOptions& options) {
+  ItemFields shape = fields;
+  if (upload != nullptr) {
+    shape.kind = RecordKind::kLarge;
+    shape.pieces = static_cast<std::uint32_t>(upload->piece_count());
+    if (RecordBytes(shape) > store.layout().max_head_bytes) return {StoreStatus::kOutOfMemory};
+  }
+  const Try result = Run(handle.hash, [&](Partition& partition, Moment moment) NO_THREAD_SAFETY_ANALYSIS {
+    return TryStore(partition, handle, shape, upload, options, moment);
+  });
+  if (result.status == StoreStatus::kStored && upload != nullptr) upload->Publish();
+  return {result.status, result.value};
+}
+
+Try StoreSession::Impl::TryStore(Partition& partition, WriteHandle::Impl& handle, const ItemFields& wanted,
+                                 const LargeUpload* upload, const WriteOptions& options, Moment moment) noexcept {
+  Found found = table.Find(partition, handle.key(), handle.hash, moment);
+  const StoreStatus verdict = Precondition(found, options);
+  if (verdict != StoreStatus::kStored) return {verdict};
+  ItemFields fields = wanted;
+  fields.access = AccessStamp(moment.now);
+  if (found.live() && table.OverwriteInPlace(found, fields, handle.staged())) {
+    CountStored(partition, Record::BytesOf(found.header));
+    return {StoreStatus::kStored, 0, options.want_cas ? CasForClient(found) : 0};
+  }
+  const Location fresh = NewRecord(fields, moment.epoch);
+  if (fresh == kNowhere) return {StoreStatus::kOutOfMemory, RecordBytes(fields)};
+  Record record(table.log().At(fresh));
+  if (upload != nullptr) {
+    upload->WriteEntries(record);
+  } else {
+    std::memcpy(record.Value(record.Header()), handle.staged().data(), handle.staged().size());
+  }
+  return Finish(partition, handle.hash, found, fresh, options.want_cas);
+}
+
+StoreStatus StoreSession::Impl::Precondition(const Found& found, const WriteOptions& options) const noexcept {
+  switch (options.mode) {
+    case WriteMode::kAdd:
+      return found.live() ? StoreStatus::kNotStored : StoreStatus::kStored;
+    case WriteMode::kReplace:
+      return found.live() ? StoreStatus::kStored : StoreStatus::kNotStored;
+    case WriteMode::kCas:
+      if (!found.live()) return StoreStatus::kNotFound;
+      // Ids handed out before cannot match an item that was rewritten in place: that is done only to items whose id
+      // nobody knows.
+      return store.options().cas && table.CasOf(found) == options.compare_cas ? StoreStatus::kStored
+                                                                              : StoreStatus::kExists;
+    default:
+      return StoreStatus::kStored;
+  }
+}
+
+Location StoreSession::Impl::NewRecord(const ItemFields& fields, std::uint32_t epoch) noexcept {
+  const Location fresh = writer.TryAllocate(RecordBytes(fields), epoch);
+  if (fresh != kNowhere) Record(table.log().At(fresh)).WriteItemHead(fields);
+  return fresh;
+}
+
+Try StoreSession::Impl::Finish(Partition& partition, std::uint64_t hash, const Found& old, Location fresh,
+                               bool want_cas) noexcept {
+  Found stored;
+  stored.location = fresh;
+  stored.record = Record(table.log().At(fresh));
+  stored.header = stored.record.Header();
+  if (!old.live() && !old.missing()) table.CountReclaimed(partition, old);
+  if (!table.Publish(partition, hash, old, fresh)) {
+    table.Discard(fresh, stored.record.bytes());
+    return {StoreStatus::kOutOfMemory};
+  }
+  CountStored(partition, table.ItemBytes(stored));
+  return {StoreStatus::kStored, 0, want_cas ? CasForClient(stored) : 0};
+}
+
+void StoreSession::Impl::CountStored(Partition& partition, std::size_t bytes) noexcept {
+  partition.total_items.Add(1);
+  partition.stored_bytes.Add(bytes);
+}
+
+std::uint64_t StoreSession::Impl::CasForClient(Found& found) noexcept {
+  return store.options().cas ? table.ObserveCas(found) : 0;
+}
+
+}  // namespace podcache::store

@@ -1,0 +1,255 @@
+#include "server/store/store_impl.h"
+
+#include <algorithm>
+#include <bit>
+#include <chrono>
+
+#include "server/memory/pages.h"
+
+namespace podcache::store {
+namespace {
+
+constexpr std::size_t kMinSegmentBytes = 16 * 1024;
+constexpr std::size_t kMaxSmallSegmentBytes = 256 * 1024;
+constexpr std::size_t kMaxSegmentBytes = std::size_t{2} << 20;
+constexpr std::uint64_t kSmallBudgetBytes = std::uint64_t{1} << 30;
+// Wanted number of segments.
+constexpr std::uint64_t kSegmentsPerLimit = 256;
+// A partition per this many pages of budget: its bucket array is then several pages, and rounding to pages costs little.
+constexpr std::uint64_t kPagesPerPartition = 64;
+constexpr std::uint64_t kMinPartitions = 16;
+constexpr std::uint64_t kMaxPartitions = 16384;
+constexpr std::uint64_t kMinSegments = 16;
+constexpr std::size_t kMaxStagedBytes = 64 * 1024;
+
+// Of all segments the budget allows, one in this many is kept free, but at least a few.
+constexpr std::uint64_t kFreeDivisor = 64;
+constexpr std::int64_t kMinFree = SegmentLog::kMoveReserve + 1;
+// Reclaiming before giving up on one allocation.
+constexpr int kMaxInlineReclaims = 64;
+constexpr std::int64_t kSweepPeriodSeconds = 10;
+constexpr auto kIdlePeriod = std::chrono::milliseconds(100);
+
+}  // namespace
+
+StoreLayout StoreLayout::For(std::uint64_t limit_bytes) {
+  const std::size_t page = memory::PageBytes();
+  const std::size_t most = limit_bytes < kSmallBudgetBytes ? kMaxSmallSegmentBytes : kMaxSegmentBytes;
+  const std::size_t least = std::max(page, kMinSegmentBytes);
+  StoreLayout layout{};
+  layout.segment_bytes = std::clamp<std::size_t>(std::bit_floor(limit_bytes / kSegmentsPerLimit), least, std::max(least, most));
+  layout.partitions = std::clamp(std::bit_floor(limit_bytes / (kPagesPerPartition * page)), kMinPartitions, kMaxPartitions);
+  layout.max_item_record_bytes = std::min(layout.segment_bytes / 16, kMaxItemRecordBytes);
+  layout.max_staged_bytes = std::min(layout.segment_bytes / 4, kMaxStagedBytes);
+  layout.min_piece_bytes = layout.segment_bytes / 8;
+  layout.max_head_bytes = layout.segment_bytes / 4;
+  return layout;
+}
+
+StoreImpl::StoreImpl(const StoreOptions& options, const Clock& clock)
+    : options_(options),
+      clock_(clock),
+      layout_(StoreLayout::For(options.memory_limit_bytes)),
+      gate_(options.allocation_gate != nullptr ? *options.allocation_gate : own_gate_),
+      budget_(options.memory_limit_bytes),
+      pool_(layout_.segment_bytes, options.memory_limit_bytes, memory::PhysicalMemoryBytes(), budget_, gate_),
+      log_(pool_),
+      index_(layout_.partitions, budget_, gate_),
+      table_(index_, log_, flush_),
+      hasher_(options.hash_seed),
+      reclaimer_(table_, hasher_, options.evictions) {
+  if (options.background_maintenance) maintenance_ = std::thread([this] { RunMaintenance(); });
+}
+
+StoreImpl::~StoreImpl() {
+  if (!maintenance_.joinable()) return;
+  {
+    MutexLock lock(wake_mutex_);
+    stop_ = true;
+    wake_.NotifyAll();
+  }
+  maintenance_.join();
+}
+
+std::uint32_t StoreImpl::Now() noexcept {
+  const std::int64_t now = clock_.WallSeconds();
+  flush_.FireIfDue(now);
+  return static_cast<std::uint32_t>(now);
+}
+
+// The first attempt leaves alone what moving items needs; after something was reclaimed even the last free segment is
+// better used than refused.
+template <class Attempt>
+bool StoreImpl::Retry(Attempt&& attempt) noexcept {
+  if (IsShort()) Wake();
+  if (attempt(Claim::kWrite)) return true;
+  for (int i = 0; i < kMaxInlineReclaims; ++i) {
+    const bool reclaimed = reclaimer_.ReclaimOne(ReclaimReason::kCapacity, Now());
+    if (attempt(Claim::kReclaimed)) return true;
+    if (!reclaimed) break;
+  }
+  return attempt(Claim::kMove);
+}
+
+bool StoreImpl::Refill(LogWriter& writer, std::size_t bytes, std::uint32_t epoch) noexcept {
+  return Retry([&](Claim claim) { return writer.Refill(bytes, epoch, claim); });
+}
+
+Reservation StoreImpl::ReserveForPiece(std::size_t min_bytes, std::size_t max_bytes) noexcept {
+  Reservation reservation;
+  Retry([&](Claim claim) {
+    reservation = log_.Reserve(Stream::kHead, min_bytes, max_bytes, flush_.epoch(), claim);
+    return reservation.valid();
+  });
+  return reservation;
+}
+
+bool StoreImpl::BeginUpload(std::uint64_t bytes) noexcept {
+  const std::uint64_t most = budget_.ceiling_bytes() / 2;
+  const std::uint64_t before = upload_bytes_.fetch_add(bytes, std::memory_order_relaxed);
+  if (bytes <= most && (before == 0 || before + bytes <= most)) return true;
+  EndUpload(bytes);
+  return false;
+}
+
+void StoreImpl::EndUpload(std::uint64_t bytes) noexcept { upload_bytes_.fetch_sub(bytes, std::memory_order_relaxed); }
+
+std::uint64_t StoreImpl::min_limit_bytes() const noexcept {
+  const std::uint64_t index = layout_.partitions * (2 * memory::PageBytes() + sizeof(Partition));
+  return kMinSegments * layout_.segment_bytes + index;
+}
+
+bool StoreImpl::SetTarget(std::uint64_t target_bytes) {
+  if (target_bytes < min_limit_bytes() || target_bytes > pool_.max_bytes()) return false;
+  {
+    MutexLock lock(resize_mutex_);
+    ++generation_;
+    evicted_at_start_ = reclaimer_.counters().evicted_by_shrink_items.load(std::memory_order_relaxed);
+    budget_.SetTarget(target_bytes);
+    if (target_bytes >= budget_.limit_bytes()) budget_.SetLimit(target_bytes);
+  }
+  LowerLimit();
+  Wake();
+  return true;
+}
+
+ResizeState StoreImpl::resize_state() const {
+  MutexLock lock(resize_mutex_);
+  ResizeState state;
+  state.target_bytes = budget_.target_bytes();
+  state.limit_bytes = budget_.limit_bytes();
+  // Growing is done at once: more segments are allowed.
+  state.in_progress = state.limit_bytes != state.target_bytes;
+  state.growing = state.limit_bytes < state.target_bytes;
+  state.evicted_items =
+      reclaimer_.counters().evicted_by_shrink_items.load(std::memory_order_relaxed) - evicted_at_start_;
+  state.generation = generation_;
+  return state;
+}
+
+// The limit in force follows what has really been given back.
+void StoreImpl::LowerLimit() {
+  MutexLock lock(resize_mutex_);
+  const std::uint64_t target = budget_.target_bytes();
+  if (target >= budget_.limit_bytes()) return;
+  budget_.SetLimit(std::max(target, std::min(budget_.limit_bytes(), budget_.used_bytes())));
+}
+
+void StoreImpl::ChargeExternal(std::int64_t delta_bytes) noexcept {
+  budget_.AddExternal(delta_bytes);
+  if (delta_bytes > 0 && IsShort()) Wake();
+}
+
+void StoreImpl::FlushAll(std::int64_t at_unix_seconds) {
+  flush_.Schedule(at_unix_seconds, clock_.WallSeconds());
+  Wake();
+}
+
+bool StoreImpl::IsShort() const noexcept {
+  const auto segments = static_cast<std::int64_t>(budget_.ceiling_bytes() / layout_.segment_bytes / kFreeDivisor);
+  return pool_.Available() < std::max(segments, kMinFree);
+}
+
+bool StoreImpl::MaintainOnce() {
+  const std::uint32_t now = Now();
+  if (budget_.headroom_bytes() < 0) {
+    const bool progress = ShrinkOnce(now);
+    LowerLimit();
+    return progress;
+  }
+  LowerLimit();
+  if (IsShort() && reclaimer_.ReclaimOne(ReclaimReason::kCapacity, now)) return true;
+  return SweepOnce(now);
+}
+
+// Over the budget. Moving used items out of the way needs a few free segments, so those go last.
+bool StoreImpl::ShrinkOnce(std::uint32_t now) {
+  if (pool_.free_segments() > SegmentLog::kMoveReserve && pool_.DecommitOne()) return true;
+  const bool resizing = budget_.target_bytes() < budget_.limit_bytes();
+  if (reclaimer_.ReclaimOne(resizing ? ReclaimReason::kShrink : ReclaimReason::kCapacity, now)) return true;
+  return pool_.DecommitOne();
+}
+
+bool StoreImpl::SweepOnce(std::uint32_t now) {
+  if (!flush_.sweep_pending() && now < next_sweep_seconds_.load(std::memory_order_relaxed)) return false;
+  if (reclaimer_.SweepOne(now)) return true;
+  next_sweep_seconds_.store(now + kSweepPeriodSeconds, std::memory_order_relaxed);
+  return false;
+}
+
+void StoreImpl::Wake() noexcept {
+  if (!options_.background_maintenance || woken_.exchange(true, std::memory_order_relaxed)) return;
+  MutexLock lock(wake_mutex_);
+  wake_.NotifyOne();
+}
+
+void StoreImpl::RunMaintenance() {
+  for (;;) {
+    while (MaintainOnce()) {
+      MutexLock lock(wake_mutex_);
+      if (stop_) return;
+    }
+    MutexLock lock(wake_mutex_);
+    if (!stop_ && !woken_.load(std::memory_order_relaxed)) wake_.WaitFor(wake_mutex_, kIdlePeriod);
+    woken_.store(false, std::memory_order_relaxed);
+    if (stop_) return;
+  }
+}
+
+StoreStats StoreImpl::stats() const {
+  StoreStats stats;
+  stats.memory_limit_bytes = budget_.limit_bytes();
+  stats.memory_target_bytes = budget_.target_bytes();
+  stats.segment_bytes = budget_.segment_bytes();
+  stats.index_bytes = budget_.index_bytes();
+  stats.external_bytes = budget_.external_bytes();
+  stats.segment_size_bytes = layout_.segment_bytes;
+  stats.segments_free = pool_.free_segments();
+  stats.segments_open = log_.open_segments();
+  stats.segments_sealed = log_.sealed_segments();
+  stats.free_segment_bytes = stats.segments_free * layout_.segment_bytes;
+  stats.dead_bytes = log_.dead_bytes();
+  for (std::size_t i = 0; i < index_.partition_count(); ++i) {
+    const Partition& partition = index_.partition(i);
+    stats.items += partition.items.Read();
+    stats.item_bytes += partition.item_bytes.Read();
+    stats.total_items += partition.total_items.Read();
+    stats.stored_bytes += partition.stored_bytes.Read();
+    stats.reclaimed_items += partition.reclaimed.Read();
+    stats.expired_items += partition.expired.Read();
+    stats.expired_unfetched_items += partition.expired_unfetched.Read();
+  }
+  const std::uint64_t accounted = stats.free_segment_bytes + stats.dead_bytes + stats.item_bytes;
+  stats.slack_bytes = stats.segment_bytes > accounted ? stats.segment_bytes - accounted : 0;
+  stats.index_entries = stats.items;
+  stats.index_slots = index_.slots();
+  const ReclaimCounters& reclaim = reclaimer_.counters();
+  stats.evicted_items = reclaim.evicted_items.load(std::memory_order_relaxed);
+  stats.evicted_bytes = reclaim.evicted_bytes.load(std::memory_order_relaxed);
+  stats.evicted_by_shrink_items = reclaim.evicted_by_shrink_items.load(std::memory_order_relaxed);
+  stats.evicted_unfetched_items = reclaim.evicted_unfetched_items.load(std::memory_order_relaxed);
+  stats.copied_bytes = reclaim.copied_bytes.load(std::memory_order_relaxed);
+  return stats;
+}
+
+}  // namespace podcache::store
