@@ -9,7 +9,7 @@ namespace podcache::kube {
 class RequestObserver {
  public:
   virtual ~RequestObserver() = default;
-  // One HTTP exchange. `verb` is the API's (get, list, watch, create, update, patch, delete),
+  // One HTTP exchange. `verb` is the API's (get, list, watch, create, update, patch, apply, delete),
   // `method` HTTP's; `code` is 0 when no answer came. A watch counts once, when its headers arrive.
   // Called from any thread.
   virtual void OnRequest(std::string_view verb, std::string_view method, std::string_view host,
