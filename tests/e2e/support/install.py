@@ -25,8 +25,7 @@ def load_images(cluster):
 
 def install(helm, prefix="localhost", values=()):
     """`helm` runs helm with the given arguments. Returns when the operator is Ready."""
-    settings = {"image.operator.repository": f"{prefix}/podcache-operator",
-                "image.server.repository": f"{prefix}/podcached", **dict(values)}
+    settings = {"image.registry": prefix, **dict(values)}
     words = [word for name, value in settings.items() for word in ("--set", f"{name}={value}")]
     return helm("upgrade", "--install", RELEASE, CHART, "--namespace", NAMESPACE, "--create-namespace", "--wait",
                 "--timeout", "120s", *words)
