@@ -34,6 +34,7 @@ bool Reclaimer<Policy>::ReclaimOne(ReclaimReason reason, std::uint32_t now) noex
   pass.writer->Release();
   counters_.copied_bytes.fetch_add(pass.copied, std::memory_order_relaxed);
   if (empty) {
+    if (pass.compacting) counters_.compacted_segments.fetch_add(1, std::memory_order_relaxed);
     log.Retire(victim.segment);
   } else {
     log.Abandon(victim.segment);
@@ -87,6 +88,7 @@ auto Reclaimer<Policy>::Judge(Pass& pass, Location location, Record record, std:
                          : table_.FindAt(partition, hash, location, moment);
   if (found.missing()) return Verdict::kGone;
   if (!found.live()) {
+    if (found.life == Life::kExpired) counters_.expired_in_segment_items.fetch_add(1, std::memory_order_relaxed);
     table_.CountReclaimed(partition, found);
     table_.Remove(partition, hash, found);
     return Verdict::kGone;
@@ -123,8 +125,12 @@ bool Reclaimer<Policy>::Keeps(const Pass& pass, const Found& found, std::size_t 
 template <class Policy>
 void Reclaimer<Policy>::Evict(const Pass& pass, Partition& partition, std::uint64_t hash, const Found& found) noexcept {
   counters_.evicted_items.fetch_add(1, std::memory_order_relaxed);
-  counters_.evicted_bytes.fetch_add(table_.ItemBytes(found), std::memory_order_relaxed);
-  if (pass.shrinking) counters_.evicted_by_shrink_items.fetch_add(1, std::memory_order_relaxed);
+  const std::size_t bytes = table_.ItemBytes(found);
+  counters_.evicted_bytes.fetch_add(bytes, std::memory_order_relaxed);
+  if (pass.shrinking) {
+    counters_.evicted_by_shrink_items.fetch_add(1, std::memory_order_relaxed);
+    counters_.evicted_by_shrink_bytes.fetch_add(bytes, std::memory_order_relaxed);
+  }
   if ((found.header & header::kFetched) == 0) counters_.evicted_unfetched_items.fetch_add(1, std::memory_order_relaxed);
   table_.Remove(partition, hash, found);
 }
@@ -171,6 +177,7 @@ void Reclaimer<Policy>::SweepRecord(Location location, Record record, std::uint6
     table_.log().NoteExptime(location, found.record.Exptime(found.header));
     return;
   }
+  if (found.life == Life::kExpired) counters_.expired_in_sweep_items.fetch_add(1, std::memory_order_relaxed);
   table_.CountReclaimed(partition, found);
   table_.Remove(partition, hash, found);
 }

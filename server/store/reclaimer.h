@@ -28,8 +28,13 @@ struct ReclaimCounters {
   std::atomic<std::uint64_t> evicted_items{0};
   std::atomic<std::uint64_t> evicted_bytes{0};
   std::atomic<std::uint64_t> evicted_by_shrink_items{0};
+  std::atomic<std::uint64_t> evicted_by_shrink_bytes{0};
   std::atomic<std::uint64_t> evicted_unfetched_items{0};
   std::atomic<std::uint64_t> copied_bytes{0};
+  // Expired items found by a sweep, and in a segment that was reclaimed.
+  std::atomic<std::uint64_t> expired_in_sweep_items{0};
+  std::atomic<std::uint64_t> expired_in_segment_items{0};
+  std::atomic<std::uint64_t> compacted_segments{0};
 };
 
 template <class Policy>

@@ -140,13 +140,17 @@ struct StoreStats {
   std::uint64_t evicted_items = 0;
   std::uint64_t evicted_bytes = 0;
   std::uint64_t evicted_by_shrink_items = 0;
+  std::uint64_t evicted_by_shrink_bytes = 0;
   std::uint64_t evicted_unfetched_items = 0;
   std::uint64_t expired_unfetched_items = 0;
   std::uint64_t expired_items = 0;
+  std::uint64_t expired_in_sweep_items = 0;    // Of those: found by a sweep,
+  std::uint64_t expired_in_segment_items = 0;  // or in a segment that was reclaimed; the others by who looked for them.
   std::uint64_t reclaimed_items = 0;
   std::uint64_t total_items = 0;
   std::uint64_t stored_bytes = 0;
   std::uint64_t copied_bytes = 0;
+  std::uint64_t compacted_segments = 0;
 };
 
 // State of the resize under way, for progress reports.

@@ -248,6 +248,10 @@ StoreStats StoreImpl::stats() const {
   stats.evicted_bytes = reclaim.evicted_bytes.load(std::memory_order_relaxed);
   stats.evicted_by_shrink_items = reclaim.evicted_by_shrink_items.load(std::memory_order_relaxed);
   stats.evicted_unfetched_items = reclaim.evicted_unfetched_items.load(std::memory_order_relaxed);
+  stats.evicted_by_shrink_bytes = reclaim.evicted_by_shrink_bytes.load(std::memory_order_relaxed);
+  stats.expired_in_sweep_items = reclaim.expired_in_sweep_items.load(std::memory_order_relaxed);
+  stats.expired_in_segment_items = reclaim.expired_in_segment_items.load(std::memory_order_relaxed);
+  stats.compacted_segments = reclaim.compacted_segments.load(std::memory_order_relaxed);
   stats.copied_bytes = reclaim.copied_bytes.load(std::memory_order_relaxed);
   return stats;
 }

@@ -26,8 +26,11 @@ std::vector<prometheus::MetricFamily> MetricsCollector::Collect() const {
   const CounterTotals totals = CounterTotals::Read(registry_);
   const ServerSnapshot snapshot = source_();
   auto families = MemcachedFamilies(snapshot, totals, plain_sets_.Raise(PlainSets(totals)));
-  auto ours = PodcacheFamilies(snapshot, totals,
-                               capacity_evictions_.Raise(CapacityEvictions(snapshot.store)));
+  StoreDifferences differences = StoreDifferences::Of(snapshot.store);
+  differences.evicted_for_room_items = evicted_items_.Raise(differences.evicted_for_room_items);
+  differences.evicted_for_room_bytes = evicted_bytes_.Raise(differences.evicted_for_room_bytes);
+  differences.expired_when_read_items = expired_items_.Raise(differences.expired_when_read_items);
+  auto ours = PodcacheFamilies(snapshot, totals, differences);
   families.insert(families.end(), std::make_move_iterator(ours.begin()),
                   std::make_move_iterator(ours.end()));
   return families;

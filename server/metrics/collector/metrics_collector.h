@@ -42,7 +42,9 @@ class MetricsCollector {
   const CounterRegistry& registry_;
   const SnapshotSource source_;
   mutable HighWater plain_sets_;
-  mutable HighWater capacity_evictions_;
+  mutable HighWater evicted_items_;
+  mutable HighWater evicted_bytes_;
+  mutable HighWater expired_items_;
 };
 
 }  // namespace podcache::metrics

@@ -143,12 +143,25 @@ void AddThreads(const ServerSnapshot& s, const CounterTotals& totals, FamilyList
             threads.oldest_reader_age_seconds);
 }
 
-void AddEviction(const store::StoreStats& store, std::uint64_t capacity_evictions, FamilyList& out) {
-  out.Begin(MetricType::Counter, "evicted_items_total", "Valid items removed, by queue and reason.");
+// One queue so far. The series of the others are there so that no query has to change when they come.
+void AddEvicted(const char* name, const char* help, std::uint64_t for_room, std::uint64_t by_shrink,
+                FamilyList& out) {
+  out.Begin(MetricType::Counter, name, help);
   out.Series({{"queue", "small"}, {"reason", "capacity"}}, 0.0);
   out.Series({{"queue", "small"}, {"reason", "shrink"}}, 0.0);
-  out.Series({{"queue", "main"}, {"reason", "capacity"}}, capacity_evictions);
-  out.Series({{"queue", "main"}, {"reason", "shrink"}}, store.evicted_by_shrink_items);
+  out.Series({{"queue", "main"}, {"reason", "capacity"}}, for_room);
+  out.Series({{"queue", "main"}, {"reason", "shrink"}}, by_shrink);
+}
+
+void AddEviction(const store::StoreStats& store, const StoreDifferences& differences, FamilyList& out) {
+  AddEvicted("evicted_items_total", "Valid items removed, by queue and reason.",
+             differences.evicted_for_room_items, store.evicted_by_shrink_items, out);
+  AddEvicted("evicted_bytes_total", "Bytes of valid items removed, by queue and reason.",
+             differences.evicted_for_room_bytes, store.evicted_by_shrink_bytes, out);
+  out.Begin(MetricType::Counter, "expired_items_total", "Expired items removed, by what came upon them.");
+  out.Series({{"how", "read"}}, differences.expired_when_read_items);
+  out.Series({{"how", "sweep"}}, store.expired_in_sweep_items);
+  out.Series({{"how", "segment"}}, store.expired_in_segment_items);
   out.Begin(MetricType::Gauge, "queue_items", "Items by eviction queue.");
   out.Series({{"queue", "small"}}, 0.0);
   out.Series({{"queue", "main"}}, store.items);
@@ -171,26 +184,29 @@ void AddSegments(const store::StoreStats& store, FamilyList& out) {
   out.Gauge("segment_dead_bytes", "Bytes of dead items in segments.", store.dead_bytes);
   out.Gauge("segment_slack_bytes", "Bytes of segments reserved and not yet written.",
             store.slack_bytes);
+  out.Counter("segment_compactions_total", "Segments emptied because most of them was dead.",
+              store.compacted_segments);
   out.Gauge("index_entries", "Entries of the index.", store.index_entries);
   out.Gauge("index_slots", "Slots of the index.", store.index_slots);
 }
 
 }  // namespace
 
-std::uint64_t CapacityEvictions(const store::StoreStats& store) {
-  return store.evicted_items > store.evicted_by_shrink_items
-             ? store.evicted_items - store.evicted_by_shrink_items
-             : 0;
+StoreDifferences StoreDifferences::Of(const store::StoreStats& store) {
+  const auto rest = [](std::uint64_t all, std::uint64_t part) { return all > part ? all - part : 0; };
+  return {rest(store.evicted_items, store.evicted_by_shrink_items),
+          rest(store.evicted_bytes, store.evicted_by_shrink_bytes),
+          rest(store.expired_items, store.expired_in_sweep_items + store.expired_in_segment_items)};
 }
 
 std::vector<prometheus::MetricFamily> PodcacheFamilies(const ServerSnapshot& snapshot,
                                                        const CounterTotals& totals,
-                                                       std::uint64_t capacity_evictions) {
+                                                       const StoreDifferences& differences) {
   FamilyList out("podcache_");
   AddService(snapshot, totals, out);
   AddMemory(snapshot, out);
   AddThreads(snapshot, totals, out);
-  AddEviction(snapshot.store, capacity_evictions, out);
+  AddEviction(snapshot.store, differences, out);
   AddSegments(snapshot.store, out);
   return out.Take();
 }

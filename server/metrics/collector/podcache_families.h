@@ -10,11 +10,18 @@
 
 namespace podcache::metrics {
 
-// Evictions for want of room: all of them less those of a shrinking budget. As with PlainSets the caller keeps the largest.
-std::uint64_t CapacityEvictions(const store::StoreStats& store);
+// Counters that are differences of the store's: read one after the other while the store works, so that one may come out
+// lower than before. As with PlainSets the caller keeps the largest seen.
+struct StoreDifferences {
+  static StoreDifferences Of(const store::StoreStats& store);
+
+  std::uint64_t evicted_for_room_items = 0;  // All evictions less those of a shrinking budget.
+  std::uint64_t evicted_for_room_bytes = 0;
+  std::uint64_t expired_when_read_items = 0;
+};
 
 std::vector<prometheus::MetricFamily> PodcacheFamilies(const ServerSnapshot& snapshot,
                                                        const CounterTotals& totals,
-                                                       std::uint64_t capacity_evictions);
+                                                       const StoreDifferences& differences);
 
 }  // namespace podcache::metrics

@@ -130,6 +130,31 @@ TEST_F(MetricsCollectorTest, ResizesHaveAllSeriesFromTheStart) {
   EXPECT_THAT(Render(), HasSubstr("{direction=\"shrink\",result=\"superseded\"} 2\n"));
 }
 
+TEST_F(MetricsCollectorTest, EvictionsAndExpiriesAreSplitByCauseAndNeverFall) {
+  snapshot_.store.evicted_items = 10;
+  snapshot_.store.evicted_by_shrink_items = 4;
+  snapshot_.store.evicted_bytes = 1000;
+  snapshot_.store.evicted_by_shrink_bytes = 300;
+  snapshot_.store.expired_items = 9;
+  snapshot_.store.expired_in_sweep_items = 5;
+  snapshot_.store.expired_in_segment_items = 1;
+  const auto main_queue = [](const char* name, const char* reason, int value) {
+    return HasSubstr("podcache_" + std::string(name) + "{queue=\"main\",reason=\"" + reason + "\"} " +
+                     std::to_string(value) + "\n");
+  };
+  const std::string text = Render();
+  EXPECT_THAT(text, main_queue("evicted_items_total", "capacity", 6));
+  EXPECT_THAT(text, main_queue("evicted_items_total", "shrink", 4));
+  EXPECT_THAT(text, main_queue("evicted_bytes_total", "capacity", 700));
+  EXPECT_THAT(text, main_queue("evicted_bytes_total", "shrink", 300));
+  EXPECT_THAT(text, HasSubstr("podcache_expired_items_total{how=\"read\"} 3\n"));
+  EXPECT_THAT(text, HasSubstr("podcache_expired_items_total{how=\"sweep\"} 5\n"));
+  EXPECT_THAT(text, HasSubstr("podcache_expired_items_total{how=\"segment\"} 1\n"));
+  // A shrink is seen by its own counter first.
+  snapshot_.store.evicted_by_shrink_items = 7;
+  EXPECT_THAT(Render(), main_queue("evicted_items_total", "capacity", 6));
+}
+
 TEST_F(MetricsCollectorTest, CrawlerSettingsAreShownOnlyWhileItIsOn) {
   EXPECT_THAT(Render(), HasSubstr("memcached_lru_crawler_enabled 1\n"));
   snapshot_.lru.enabled = false;
