@@ -144,7 +144,7 @@ constexpr OptionRow kRows[] = {
     {"-b,--listen-backlog", "num", "1024", "clients the kernel keeps waiting for each socket",
      Number<[](Options& o, std::int64_t v) { o.settings.tcp_backlog = static_cast<int>(v); }, 1, kMaxInt>},
     {"-R,--max-reqs-per-event", "num", "500", "requests of one connection before the others get their turn",
-     Number<[](Options& o, std::int64_t v) { o.settings.reqs_per_event = static_cast<std::uint64_t>(v); o.requests_per_turn_given = true; }, 1, kMaxInt>},
+     Number<[](Options& o, std::int64_t v) { o.settings.reqs_per_event = static_cast<std::uint64_t>(v); }, 1, kMaxInt>},
     {"-C,--disable-cas", nullptr, nullptr, "store no CAS values", Switch<[](Options& o) { o.settings.cas_enabled = false; }>},
     {"-F,--disable-flush-all", nullptr, nullptr, "refuse flush_all", Switch<[](Options& o) { o.settings.flush_enabled = false; }>},
     {"-X,--disable-dumping", nullptr, nullptr, "refuse to list keys", Switch<[](Options& o) { o.settings.dump_enabled = false; }>},

@@ -53,10 +53,11 @@ struct Options {
   bool license = false;
   bool version = false;
 
-  // Everything that `stats settings` shows, with memcached's defaults: most options live here and nowhere else.
+  // Everything that `stats settings` shows, with memcached's defaults except for -R: most options live here and
+  // nowhere else.
   command::SettingsReport settings;
-  // -R was given; otherwise the built-in number of requests per turn holds.
-  bool requests_per_turn_given = false;
+
+  Options() { settings.reqs_per_event = 500; }
 };
 
 // False with one line of reason, without the program's name, if anything is wrong.
