@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "common/base/check.h"
+#include "server/command/answer.h"
 #include "server/protocol/scan.h"
 #include "server/worker_session.h"
 
@@ -153,7 +154,7 @@ TextSession::Step TextSession::OnKeys(Turn& turn) {
         if (next.status == KeyStatus::kLastKey) EndKeys(turn);
         if (gets.full()) {
           gets.Flush(turn.output);
-          ++turn.used;
+          if (next.status == KeyStatus::kKey) ++turn.used;
           return Step::kGoOn;
         }
         if (next.status == KeyStatus::kLastKey) return Step::kGoOn;
@@ -227,7 +228,7 @@ TextSession::Step TextSession::OnValueEnd(Turn& turn) {
   for (; left_bytes_ > 0; --left_bytes_) {
     if (turn.exhausted()) return Step::kNeedInput;
     const char expected = protocol::kLineEnd[protocol::kLineEnd.size() - left_bytes_];
-    value_end_ok_ = value_end_ok_ && turn.input[turn.at++] == expected;
+    if (turn.input[turn.at++] != expected) value_end_ok_ = false;
   }
   command::CommandExecutor& executor = turn.worker.executor();
   const Reply reply = value_end_ok_ ? executor.Commit(verb_, compare_cas_, handle_)
@@ -262,8 +263,7 @@ TextSession::Step TextSession::OnSkipLine(Turn& turn) {
 
 void TextSession::Answer(Turn& turn, Reply reply, bool noreply) {
   turn.worker.gets().Flush(turn.output);
-  if (protocol::IsError(reply)) turn.worker.counters().Add(Counter::kProtocolErrors);
-  if (!noreply) protocol::AppendReply(reply, turn.output);
+  command::Answer(reply, noreply, turn.worker.counters(), turn.output);
 }
 
 }  // namespace podcache

@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "common/base/version.h"
+#include "server/command/answer.h"
 #include "server/command/expiry.h"
 #include "server/protocol/numbers.h"
 #include "server/protocol/scan.h"
@@ -37,7 +38,7 @@ void AdminCommand::Execute(const Request& request, metrics::WorkerCounters& coun
       protocol::AppendVersionLine(ProtocolVersion(), output);
       return;
     case Verb::kStats:
-      stats_.Execute(request.arguments, output);
+      stats_.Execute(request.arguments, counters, output);
       return;
     case Verb::kFlushAll:
       counters.Add(metrics::Counter::kCmdFlush);
@@ -51,7 +52,7 @@ void AdminCommand::Execute(const Request& request, metrics::WorkerCounters& coun
     case Verb::kCacheMemlimit: reply = CacheMemlimit(request.arguments); break;
     default: reply = Reply::kError; break;
   }
-  if (!request.noreply) protocol::AppendReply(reply, output);
+  Answer(reply, request.noreply, counters, output);
 }
 
 Reply AdminCommand::FlushAll(std::string_view arguments) {

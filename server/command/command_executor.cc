@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "common/base/check.h"
+#include "server/command/answer.h"
 #include "server/command/expiry.h"
 
 namespace podcache::command {
@@ -55,7 +56,7 @@ void CommandExecutor::Execute(const Request& request, OutputBuffer& output) {
     case Verb::kDelete:
     case Verb::kTouch: {
       const Reply reply = request.verb == Verb::kDelete ? Delete(request) : Touch(request);
-      if (!request.noreply) protocol::AppendReply(reply, output);
+      Answer(reply, request.noreply, counters_, output);
       return;
     }
     case Verb::kIncr:
@@ -74,7 +75,7 @@ std::optional<Reply> CommandExecutor::Prepare(const Request& request, store::Wri
   if (handle.valid()) return std::nullopt;
   // A reader must not get the value that this one was meant to replace.
   if (request.verb == Verb::kSet) session_.Delete(key);
-  return Answer(status);
+  return ReplyTo(status);
 }
 
 Reply CommandExecutor::Commit(Verb verb, std::uint64_t compare_cas, store::WriteHandle& handle) {
@@ -84,7 +85,7 @@ Reply CommandExecutor::Commit(Verb verb, std::uint64_t compare_cas, store::Write
   const StoreStatus status = session_.Commit(handle, options).status;
   counters_.Add(Counter::kCmdSet);
   if (verb == Verb::kCas) CountCas(status);
-  return Answer(status);
+  return ReplyTo(status);
 }
 
 Reply CommandExecutor::Abandon(store::WriteHandle& handle) {
@@ -126,11 +127,10 @@ void CommandExecutor::Arithmetic(const Request& request, OutputBuffer& output) {
   if (result.status == StoreStatus::kNotFound) {
     counters_.Add(increment ? Counter::kIncrMisses : Counter::kDecrMisses);
   }
-  const Reply reply = Answer(result.status);
-  if (!request.noreply) protocol::AppendReply(reply, output);
+  Answer(ReplyTo(result.status), request.noreply, counters_, output);
 }
 
-Reply CommandExecutor::Answer(StoreStatus status) noexcept {
+Reply CommandExecutor::ReplyTo(StoreStatus status) noexcept {
   if (status == StoreStatus::kTooLarge) counters_.Add(Counter::kStoreTooLarge);
   if (status == StoreStatus::kOutOfMemory) counters_.Add(Counter::kStoreNoMemory);
   return ReplyFor(status);

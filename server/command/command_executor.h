@@ -47,7 +47,7 @@ class CommandExecutor {
   protocol::Reply Touch(const protocol::Request& request);
   void Arithmetic(const protocol::Request& request, OutputBuffer& output);
   // The reply for a status, with the counts of refused items.
-  protocol::Reply Answer(store::StoreStatus status) noexcept;
+  protocol::Reply ReplyTo(store::StoreStatus status) noexcept;
   void CountCas(store::StoreStatus status) noexcept;
 
   store::StoreSession& session_;

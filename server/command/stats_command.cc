@@ -6,13 +6,13 @@
 #include <string>
 
 #include "common/base/version.h"
+#include "server/command/answer.h"
 #include "server/protocol/encoders.h"
 #include "server/protocol/scan.h"
 
 namespace podcache::command {
 
 using metrics::Counter;
-using protocol::AppendReply;
 using protocol::AppendStat;
 using protocol::Reply;
 
@@ -90,7 +90,8 @@ void AppendLogging(OutputBuffer& out) {
 
 }  // namespace
 
-void StatsCommand::Execute(std::string_view arguments, OutputBuffer& output) {
+void StatsCommand::Execute(std::string_view arguments, metrics::WorkerCounters& counters,
+                           OutputBuffer& output) {
   const std::string_view family = protocol::TakeToken(arguments);
   if (family.empty()) {
     General(output);
@@ -104,15 +105,15 @@ void StatsCommand::Execute(std::string_view arguments, OutputBuffer& output) {
     AppendStat("sizes_status", "disabled", output);
   } else if (family == "reset") {
     Reset();
-    return AppendReply(Reply::kReset, output);
+    return Answer(Reply::kReset, false, counters, output);
   } else if (family == "detail") {
-    return AppendReply(Reply::kStatsDetailNotAllowed, output);
+    return Answer(Reply::kStatsDetailNotAllowed, false, counters, output);
   } else if (family == "cachedump") {
-    return AppendReply(Reply::kStatsCachedumpNotAllowed, output);
+    return Answer(Reply::kStatsCachedumpNotAllowed, false, counters, output);
   } else if (family != "conns") {  // Known, with nothing to show.
-    return AppendReply(Reply::kError, output);
+    return Answer(Reply::kError, false, counters, output);
   }
-  AppendReply(Reply::kEnd, output);
+  Answer(Reply::kEnd, false, counters, output);
 }
 
 void StatsCommand::General(OutputBuffer& out) {

@@ -22,8 +22,9 @@ class StatsCommand {
                const ServerContext& context) noexcept
       : store_(store), registry_(registry), context_(context) {}
 
-  // `arguments` is what stands behind the word stats. Appends the whole answer.
-  void Execute(std::string_view arguments, OutputBuffer& output);
+  // `arguments` is what stands behind the word stats, `counters` are the calling worker's. Appends the whole answer.
+  void Execute(std::string_view arguments, metrics::WorkerCounters& counters,
+               OutputBuffer& output);
 
  private:
   void General(OutputBuffer& output);

@@ -7,7 +7,7 @@
 namespace podcache::protocol {
 
 inline constexpr std::size_t kMaxKeyBytes = 250;
-// A line without a newline within this many bytes closes the connection, unless it is a retrieval line.
+// A longer line, its end not counted, closes the connection, unless it is a retrieval line.
 inline constexpr std::size_t kMaxLineBytes = 2048;
 // Spaces before a retrieval command that still let its line be of any length.
 inline constexpr std::size_t kMaxLeadingSpaces = 100;

@@ -163,13 +163,13 @@ ParseResult ParseUnknown(std::string_view line, std::size_t consumed) noexcept {
 ParseResult TextParser::Parse(std::string_view input, Request& request) noexcept {
   if (input.empty()) return ParseResult();
   if (static_cast<unsigned char>(input[0]) == kBinaryMagic) return Close();
-  const std::size_t newline = FindNewline(input.substr(0, kMaxLineBytes + 1));
-  if (newline == kNpos) {
-    return input.size() > kMaxLineBytes ? ParseOverlong(input, request) : ParseResult();
-  }
-  const std::size_t consumed = newline + 1;
+  // The line end does not count.
+  const std::size_t newline = FindNewline(input.substr(0, kMaxLineBytes + kLineEnd.size()));
   std::string_view line = input.substr(0, newline);
   if (line.ends_with('\r')) line.remove_suffix(1);
+  if (line.size() > kMaxLineBytes) return ParseOverlong(input, request);
+  if (newline == kNpos) return ParseResult();
+  const std::size_t consumed = newline + 1;
   // memcached takes a line of a single byte for a blank one.
   if (line.size() < 2) return Error(Reply::kBadFormat, consumed);
   if (const std::optional<Verb> verb = RetrievalVerb(line)) {

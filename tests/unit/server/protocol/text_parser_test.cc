@@ -192,9 +192,12 @@ TEST(TextParserTest, LineLimitAtItsEdges) {
   for (const std::size_t size : {kMaxLineBytes - 1, kMaxLineBytes}) {
     EXPECT_EQ(Parse(std::string(size, 'x')).status, ParseStatus::kNeedMore);
     EXPECT_EQ(Parse(std::string(size, 'x') + "\n").status, ParseStatus::kError);
+    EXPECT_EQ(Parse(std::string(size, 'x') + "\r").status, ParseStatus::kNeedMore);
+    EXPECT_EQ(Parse(std::string(size, 'x') + "\r\n").status, ParseStatus::kError);
   }
   const std::string over(kMaxLineBytes + 1, 'x');
   EXPECT_EQ(Parse(over).status, ParseStatus::kClose);
+  EXPECT_EQ(Parse(over + "\n").status, ParseStatus::kClose);
   EXPECT_EQ(Parse(over + "\r\nversion\r\n").status, ParseStatus::kClose);
   EXPECT_EQ(Parse("delete k" + std::string(kMaxLineBytes, ' ') + "\r\n").status, ParseStatus::kClose);
   EXPECT_EQ(Parse(std::string(4096, ' ')).status, ParseStatus::kClose);
