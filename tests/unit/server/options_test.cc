@@ -1,0 +1,247 @@
+#include "server/options.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "server/listen_spec.h"
+#include "server/option_table.h"
+
+namespace podcache::server {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+struct Parsed {
+  bool ok = false;
+  Options options;
+  std::string error;
+};
+
+Parsed Parse(const std::vector<std::string>& arguments) {
+  std::vector<const char*> argv = {"podcached"};
+  for (const std::string& argument : arguments) argv.push_back(argument.c_str());
+  Parsed parsed;
+  parsed.ok = ParseOptions(static_cast<int>(argv.size()), argv.data(), parsed.options, parsed.error) &&
+              ValidateOptions(parsed.options, parsed.error);
+  EXPECT_EQ(parsed.ok, parsed.error.empty()) << parsed.error;
+  EXPECT_EQ(parsed.error.find('\n'), std::string::npos) << parsed.error;
+  return parsed;
+}
+
+TEST(Options, DefaultsAreMemcacheds) {
+  const Options options = Parse({}).options;
+  EXPECT_FALSE(options.port);
+  EXPECT_FALSE(options.memory_bytes);
+  EXPECT_FALSE(options.threads);
+  EXPECT_EQ(options.settings.maxconns, 1024U);
+  EXPECT_EQ(options.settings.item_size_max, 1U << 20);
+  EXPECT_EQ(options.settings.tcp_backlog, 1024);
+  EXPECT_EQ(options.settings.umask, 0700U);
+  EXPECT_TRUE(options.settings.evictions);
+  EXPECT_TRUE(options.settings.cas_enabled);
+  EXPECT_TRUE(options.settings.flush_enabled);
+  EXPECT_FALSE(options.settings.shutdown_command);
+  EXPECT_TRUE(options.settings.maxconns_fast);
+  EXPECT_EQ(options.settings.idle_timeout, 0U);
+  EXPECT_EQ(options.http_listen, "*:9150");
+  EXPECT_THAT(options.admin_listen, ElementsAre("127.0.0.1:9151"));
+}
+
+TEST(Options, ShortAndLongNamesAreTheSame) {
+  const std::vector<std::vector<std::string>> forms = {
+      {"-p", "1", "-m", "100", "-t", "3", "-c", "7", "-b", "5", "-R", "9", "-I", "2m", "-a", "660"},
+      {"-p1", "-m100", "-t3", "-c7", "-b5", "-R9", "-I2048k", "-a0660"},
+      {"--port=1", "--memory-limit=100", "--threads=3", "--conn-limit=7", "--listen-backlog=5",
+       "--max-reqs-per-event=9", "--max-item-size=2097152", "--unix-mask=660"},
+      {"--port", "1", "--memory-limit", "100", "--threads", "3", "--conn-limit", "7", "--listen-backlog", "5",
+       "--max-reqs-per-event", "9", "--max-item-size", "2M", "--unix-mask", "660"},
+  };
+  for (const auto& form : forms) {
+    const Parsed parsed = Parse(form);
+    ASSERT_TRUE(parsed.ok) << parsed.error;
+    EXPECT_EQ(parsed.options.port, 1);
+    EXPECT_EQ(parsed.options.memory_bytes, 100ULL << 20);
+    EXPECT_EQ(parsed.options.threads, 3U);
+    EXPECT_EQ(parsed.options.settings.maxconns, 7U);
+    EXPECT_EQ(parsed.options.settings.tcp_backlog, 5);
+    EXPECT_EQ(parsed.options.settings.reqs_per_event, 9U);
+    EXPECT_EQ(parsed.options.settings.item_size_max, 2U << 20);
+    EXPECT_EQ(parsed.options.settings.umask, 0660U);
+  }
+}
+
+TEST(Options, SwitchesMayBeBundledAndVerbosityCounts) {
+  const Parsed parsed = Parse({"-dMvv", "-CFA", "--verbose"});
+  ASSERT_TRUE(parsed.ok) << parsed.error;
+  EXPECT_TRUE(parsed.options.daemonize);
+  EXPECT_FALSE(parsed.options.settings.evictions);
+  EXPECT_FALSE(parsed.options.settings.cas_enabled);
+  EXPECT_FALSE(parsed.options.settings.flush_enabled);
+  EXPECT_TRUE(parsed.options.settings.shutdown_command);
+  EXPECT_EQ(parsed.options.settings.verbosity, 3);
+}
+
+TEST(Options, TheLastOfAValueWins) { EXPECT_EQ(Parse({"-t", "2", "-t", "5"}).options.threads, 5U); }
+
+TEST(Options, SuboptionsAreListsAndRepeat) {
+  const Parsed parsed =
+      Parse({"-o", "idle_timeout=5,no_maxconns_fast", "-o", "no_lru_crawler", "--extended=hashpower=20,relaxed_privileges"});
+  ASSERT_TRUE(parsed.ok) << parsed.error;
+  EXPECT_EQ(parsed.options.settings.idle_timeout, 5U);
+  EXPECT_FALSE(parsed.options.settings.maxconns_fast);
+  EXPECT_FALSE(parsed.options.settings.lru_crawler);
+  EXPECT_EQ(parsed.options.settings.hashpower_init, 20);
+}
+
+TEST(Options, OurOwnLongOptions) {
+  const Parsed parsed = Parse({"--loopback", "--extra-unix-socket=/run/x.sock", "--http-listen=off", "--admin-listen=*:1",
+                               "--admin-listen=unix:/run/a.sock"});
+  ASSERT_TRUE(parsed.ok) << parsed.error;
+  EXPECT_TRUE(parsed.options.loopback);
+  EXPECT_EQ(parsed.options.extra_unix_socket, "/run/x.sock");
+  EXPECT_EQ(parsed.options.http_listen, "");
+  EXPECT_FALSE(parsed.options.http_listen_is_default);
+  EXPECT_THAT(parsed.options.admin_listen, ElementsAre("*:1", "unix:/run/a.sock"));
+  EXPECT_TRUE(Parse({"--admin-listen=off"}).options.admin_listen.empty());
+}
+
+struct Refusal {
+  std::vector<std::string> arguments;
+  std::string message;
+};
+
+TEST(Options, RefusesInOneLineThatNamesTheOption) {
+  const std::vector<Refusal> refusals = {
+      {{"-t", "0"}, "-t, --threads: \"0\" is not a number between 1 and 256"},
+      {{"-t", "257"}, "-t"},
+      {{"-t", "two"}, "-t"},
+      {{"-t", "2x"}, "-t"},
+      {{"-c", "0"}, "-c"},
+      {{"-c", "-1"}, "-c"},
+      {{"-m", "0"}, "-m"},
+      {{"-m", "99999999999999999999"}, "-m"},
+      {{"-p", "65536"}, "-p"},
+      {{"-p", "-2"}, "-p"},
+      {{"-R", "0"}, "-R"},
+      {{"-b", "0"}, "-b"},
+      {{"-f", "1.0"}, "-f"},
+      {{"-f", "nan"}, "-f"},
+      {{"-n", "0"}, "-n"},
+      {{"-I", "1023"}, "-I"},
+      {{"-I", "1025m"}, "-I"},
+      {{"-I", "1g"}, "-I"},
+      {{"-I", "33m", "-m", "64"}, "half"},
+      {{"-a", "8"}, "-a"},
+      {{"-a", "1777"}, "-a"},
+      {{"-U", "11211"}, "UDP"},
+      {{"-U", "-1"}, "UDP"},
+      {{"-B", "binary"}, "binary"},
+      {{"-B", "proto"}, "one of ascii, binary, auto"},
+      {{"-Y", "/x"}, "not supported by this release"},
+      {{"-Z"}, "not supported by this release"},
+      {{"-e", "/x"}, "not supported by this release"},
+      {{"-D", "/"}, "not supported by this release"},
+      {{"-S"}, "not part of Podcache"},
+      {{"-N", "1"}, "not part of Podcache"},
+      {{"-o", "nonsense"}, "Illegal suboption \"nonsense\""},
+      {{"-o", "ext_path=/x:1G"}, "Illegal suboption \"ext_path\""},
+      {{"-o", "proxy_config=x"}, "Illegal suboption \"proxy_config\""},
+      {{"-o", "drop_privileges"}, "not part of Podcache"},
+      {{"-o", "sock_cookie_id=1"}, "not part of Podcache"},
+      {{"-o", "idle_timeout"}, "idle_timeout: the value is missing"},
+      {{"-o", "idle_timeout=x"}, "idle_timeout"},
+      {{"-o", "hashpower=11"}, "hashpower"},
+      {{"-o", "hashpower=33"}, "hashpower"},
+      {{"-o", "hash_algorithm=md5"}, "hash_algorithm"},
+      {{"-o", "tail_repair_time=9"}, "tail_repair_time"},
+      {{"-o", "slab_automove=3"}, "slab_automove"},
+      {{"-o", "slab_automove_window=2"}, "slab_automove_window"},
+      {{"-o", "slab_chunk_max=1025"}, "slab_chunk_max"},
+      {{"-o", "slab_sizes=100-50"}, "slab_sizes"},
+      {{"-o", "hot_lru_pct=50,warm_lru_pct=31"}, "more than 80"},
+      {{"-o", "temporary_ttl=5,no_lru_maintainer"}, "temporary_ttl"},
+      {{"-o", "ssl_key=/x"}, "not supported by this release"},
+      {{"-l", "host:99999"}, "-l"},
+      {{"-l", ","}, "-l"},
+      {{"-l", "proto[binary]:127.0.0.1"}, "binary"},
+      {{"-l", "mtls:127.0.0.1"}, "mtls"},
+      {{"-l", "127.0.0.1", "--loopback"}, "exclude"},
+      {{"-p", "0"}, "nothing to listen on"},
+      {{"-s", std::string(200, 'x')}, "too long"},
+      {{"--http-listen=nowhere"}, "--http-listen"},
+      {{"--admin-listen=unix:"}, "--admin-listen"},
+      {{"--no-such-option"}, "--no-such-option"},
+      {{"stray"}, "stray"},
+      {{"-t"}, "-t"},
+  };
+  for (const Refusal& refusal : refusals) {
+    const Parsed parsed = Parse(refusal.arguments);
+    EXPECT_FALSE(parsed.ok) << refusal.arguments[0] << " " << refusal.arguments.back();
+    EXPECT_THAT(parsed.error, HasSubstr(refusal.message));
+  }
+}
+
+TEST(Options, AcceptsWhatIsWithoutEffect) {
+  const Parsed parsed = Parse({"-f", "1.5", "-n", "96", "-W", "-X", "-L", "-k", "-r", "-U", "0", "-B", "auto", "-o",
+                               "slab_reassign=1,slab_automove=2,no_hashexpand,no_modern,modern,no_chunked_items,"
+                               "inline_ascii_resp,no_inline_ascii_resp,resp_obj_mem_limit=5,slab_sizes=100-200-300,"
+                               "no_drop_privileges,hash_algorithm=jenkins,lru_crawler_sleep=5,slab_automove_ratio=0.5"});
+  ASSERT_TRUE(parsed.ok) << parsed.error;
+  EXPECT_DOUBLE_EQ(parsed.options.settings.growth_factor, 1.5);
+  EXPECT_EQ(parsed.options.settings.chunk_size, 96U);
+  EXPECT_EQ(parsed.options.settings.slab_automove, 2);
+  EXPECT_EQ(parsed.options.settings.hash_algorithm, "jenkins");
+}
+
+TEST(Options, HelpListsEveryOptionWithItsDefault) {
+  const std::string help = HelpText();
+  for (const OptionRow& row : OptionRows()) {
+    if (row.help == nullptr) continue;
+    EXPECT_THAT(help, HasSubstr(row.help));
+    EXPECT_EQ(row.value != nullptr, row.default_text != nullptr) << row.names;
+    if (row.default_text == nullptr) continue;
+    EXPECT_THAT(help, HasSubstr(std::string("(default: ") + row.default_text + ")"));
+  }
+  for (const SuboptionRow& row : SuboptionRows()) {
+    if (row.help == nullptr) continue;
+    EXPECT_THAT(help, HasSubstr(std::string("  ") + row.name));
+  }
+  // What memcached's own tests look for to choose what they run.
+  EXPECT_THAT(help, HasSubstr("unix-socket"));
+  for (const char* const word : {"enable-ssl", "ext_path", "proxy_config", "no_drop_privileges", "sasl", "SASL"}) {
+    EXPECT_THAT(help, Not(HasSubstr(word)));
+  }
+}
+
+TEST(ListenSpecs, ReadsEveryForm) {
+  std::vector<ListenSpec> specs;
+  std::string error;
+  ASSERT_TRUE(ParseListenSpecs({"127.0.0.1,[::1]:5", "::1", "tag_x_:10.0.0.1:7,tag[a b]:h", "proto[ascii]:tag_y:[::]:9"}, 11211,
+                               specs, error))
+      << error;
+  std::vector<std::string> seen;
+  for (const ListenSpec& spec : specs) seen.push_back(spec.host + " " + std::to_string(spec.port));
+  EXPECT_THAT(seen, ElementsAre("127.0.0.1 11211", "::1 5", "::1 11211", "10.0.0.1 7", "h 11211", ":: 9"));
+}
+
+TEST(ListenSpecs, LoopbackAndEverywhere) {
+  std::vector<std::vector<net::SocketAddress>> groups;
+  std::string error;
+  ASSERT_TRUE(ResolveListenAddresses({}, true, 5, groups, error));
+  ASSERT_EQ(groups.size(), 1U);
+  EXPECT_EQ(groups[0][0].ToString(), "127.0.0.1:5");
+  EXPECT_EQ(groups[0][1].ToString(), "[::1]:5");
+  groups.clear();
+  ASSERT_TRUE(ResolveListenAddresses({}, false, 0, groups, error));
+  EXPECT_TRUE(groups.empty());
+  EXPECT_FALSE(ResolveListenAddresses({{"no-such-host.invalid", 1}}, false, 5, groups, error));
+  EXPECT_THAT(error, HasSubstr("no-such-host.invalid"));
+}
+
+}  // namespace
+}  // namespace podcache::server
