@@ -1,0 +1,23 @@
+// What a server arranges with the operating system before it serves: user, descriptors, memory locking, background, files.
+//
+// Threads: start-up only, before there are others. Each function returns false with one line of reason on failure.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace podcache::server {
+
+// As root a user must be named, as in memcached; for others the name is without effect.
+bool DropPrivileges(const std::string& user, std::string& error);
+// Raises the descriptor limit, if necessary, so that so many clients fit.
+bool EnsureDescriptors(std::uint32_t max_connections, std::string& error);
+bool RaiseCoreLimit(std::string& error);
+bool LockMemory(std::string& error);
+// Goes on in a child without terminal; the parent ends here.
+bool Daemonize(std::string& error);
+// Both replace the file as a whole. MEMCACHED_PORT_FILENAME's `text` goes through <path>.lck.
+bool WritePidFile(const std::string& path, std::string& error);
+bool WritePortFile(const std::string& path, const std::string& text, std::string& error);
+
+}  // namespace podcache::server

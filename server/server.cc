@@ -1,0 +1,240 @@
+#include "server/server.h"
+
+#include <event2/event.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <utility>
+
+#include "server/listen_spec.h"
+#include "server/log.h"
+#include "server/process_setup.h"
+#include "server/session.h"
+
+namespace podcache::server {
+
+namespace {
+
+constexpr int kDefaultPort = 11211;
+// memcached's words for a client above -c.
+constexpr char kTooManyConnections[] = "ERROR Too many open connections\r\n";
+
+net::PoolSettings MakePoolSettings(const Options& options, const StartSizes& sizes, store::Store& store) {
+  net::PoolSettings settings;
+  settings.max_connections = sizes.max_connections;
+  settings.worker.idle_timeout = std::chrono::seconds(options.settings.idle_timeout);
+  settings.worker.charge_memory = [&store](std::int64_t delta_bytes) { store.ChargeExternal(delta_bytes); };
+  return settings;
+}
+
+std::uint64_t Microseconds(const timeval& time) {
+  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000 + static_cast<std::uint64_t>(time.tv_usec);
+}
+
+}  // namespace
+
+Server::Server(const Options& options, const StartSizes& sizes, const cgroup::Reader& cgroup, const Clock& clock,
+               std::string config_hash)
+    : options_(options),
+      sizes_(sizes),
+      cgroup_(cgroup),
+      clock_(clock),
+      config_hash_(std::move(config_hash)),
+      started_(clock.MonotonicNow()),
+      start_unix_seconds_(clock.WallSeconds()),
+      verbosity_(options.settings.verbosity),
+      side_doors_(NewSideDoors(options)) {}
+
+Server::~Server() { Stop(); }
+
+bool Server::Start(std::string& error) {
+  std::vector<ListenSpec> specs;
+  const int port = options_.port.value_or(kDefaultPort);
+  if (options_.unix_socket.empty()) {
+    if (!ParseListenSpecs(options_.listen, port, specs, error)) return false;
+    if (!ResolveListenAddresses(specs, options_.loopback, port, addresses_, error)) return false;
+  }
+  std::vector<net::ListenSocket> sockets;
+  return WatchSignals(error) && side_doors_->Check(error) && side_doors_->Start(error) && StartStore(error) &&
+         StartWorkers(error) && OpenSockets(sockets, error) && WriteFiles(sockets, error) &&
+         side_doors_->Serve(RunningParts{*store_, *pool_, *runtime_, counters_, *this, clock_}, error) &&
+         StartListening(std::move(sockets), error);
+}
+
+bool Server::WatchSignals(std::string& error) {
+  stop_signal_.Start(loop_, [](void*) {}, nullptr);
+  const auto watch = [this](int signal, net::WatchCallback callback) {
+    signal_watches_.push_back(std::make_unique<net::Watch>());
+    return signal_watches_.back()->StartSignal(loop_, signal, callback, this);
+  };
+  const auto stop = [](void* self) { static_cast<Server*>(self)->stop_requested_.store(true); };
+  // Explicit for each: as process 1 the kernel drops every signal without a handler.
+  std::signal(SIGPIPE, SIG_IGN);
+  const bool watched = watch(SIGINT, stop) && watch(SIGTERM, stop) && watch(SIGUSR1, stop) &&
+                       watch(SIGHUP, [](void*) { LogInfo("Nothing to reload"); });
+  if (!watched) error = "cannot wait for signals";
+  return watched;
+}
+
+bool Server::StartStore(std::string& error) {
+  store::StoreOptions wanted;
+  wanted.memory_limit_bytes = sizes_.memory_limit_bytes;
+  wanted.max_item_size_bytes = sizes_.max_item_size_bytes;
+  wanted.evictions = options_.settings.evictions;
+  wanted.cas = options_.settings.cas_enabled;
+  try {
+    store_ = std::make_unique<store::Store>(wanted, clock_);
+  } catch (const std::exception& failure) {
+    error = "cannot set up " + std::to_string(sizes_.memory_limit_bytes) + " bytes of memory: " + failure.what();
+    return false;
+  }
+  return true;
+}
+
+bool Server::StartWorkers(std::string& error) {
+  command::CommandOptions commands;
+  commands.flush_enabled = options_.settings.flush_enabled;
+  commands.shutdown_enabled = options_.settings.shutdown_command;
+  commands.requests_per_turn = static_cast<std::uint32_t>(options_.settings.reqs_per_event);
+  handlers_ = NewSessionFactory(*store_, counters_, *this, clock_, commands);
+  pool_ = std::make_unique<net::WorkerPool>(*handlers_, clock_, MakePoolSettings(options_, sizes_, *store_));
+  listener_ = std::make_unique<net::Listener>(
+      loop_, *pool_, clock_, net::ListenerSettings{kTooManyConnections, options_.settings.maxconns_fast});
+  FixedSettings fixed{sizes_.sizing, config_hash_, sizes_.max_connections, sizes_.max_item_size_bytes};
+  runtime_ = std::make_unique<RuntimeConfig>(*store_, *pool_, cgroup_, clock_, std::move(fixed),
+                                             sizes_.memory_target_bytes);
+  if (!pool_->SetThreads(sizes_.threads)) {
+    error = "cannot start " + std::to_string(sizes_.threads) + " worker threads";
+    return false;
+  }
+  guard_ = std::make_unique<ResizeGuard>(*runtime_);
+  return true;
+}
+
+bool Server::OpenSockets(std::vector<net::ListenSocket>& sockets, std::string& error) {
+  const int backlog = options_.settings.tcp_backlog;
+  for (const auto& group : addresses_) {
+    if (!net::ListenTcp(group, backlog, sockets, error)) return false;
+  }
+  for (const std::string* path : {&options_.unix_socket, &options_.extra_unix_socket}) {
+    if (path->empty()) continue;
+    if (!net::ListenUnix(*path, options_.settings.umask, backlog, sockets, error)) return false;
+  }
+  for (const net::ListenSocket& socket : sockets) {
+    if (!socket.is_unix) bound_.push_back(socket.address);
+  }
+  return true;
+}
+
+bool Server::WriteFiles(const std::vector<net::ListenSocket>& sockets, std::string& error) {
+  if (const char* const path = std::getenv("MEMCACHED_PORT_FILENAME"); path != nullptr) {
+    std::string text;
+    for (const net::ListenSocket& socket : sockets) {
+      if (socket.is_unix) continue;
+      text += socket.address.family() == AF_INET6 ? "TCP INET6: " : "TCP INET: ";
+      text += std::to_string(socket.address.port()) + "\n";
+    }
+    if (!WritePortFile(path, text, error)) return false;
+  }
+  return options_.pid_file.empty() || WritePidFile(options_.pid_file, error);
+}
+
+bool Server::StartListening(std::vector<net::ListenSocket> sockets, std::string& error) {
+  if (!listener_->Start(std::move(sockets))) {
+    error = "cannot wait for clients";
+    return false;
+  }
+  side_doors_->SetReady(true);
+  LogInfo("Serving with " + std::to_string(sizes_.memory_limit_bytes) + " bytes of memory and " +
+          std::to_string(sizes_.threads) + " threads");
+  return true;
+}
+
+void Server::Run() {
+  while (!stop_requested_.load()) loop_.RunTurn(true);
+  Stop();
+}
+
+void Server::RequestStop() noexcept {
+  stop_requested_.store(true);
+  stop_signal_.Signal();
+}
+
+void Server::Stop() {
+  if (store_ != nullptr && listener_ != nullptr && listener_->report().accepting) side_doors_->SetReady(false);
+  if (listener_ != nullptr) listener_->Stop();
+  guard_.reset();
+  if (pool_ != nullptr) pool_->Stop(kDrainTime);
+  side_doors_->Stop();
+  if (!options_.pid_file.empty() && store_ != nullptr) ::unlink(options_.pid_file.c_str());
+  listener_.reset();
+  runtime_.reset();
+  pool_.reset();
+  handlers_.reset();
+  store_.reset();
+}
+
+command::ServerStats Server::Stats() const {
+  command::ServerStats stats;
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  const net::PoolReport pool = pool_->Report();
+  const net::ListenerReport listener = listener_->report();
+  const auto uptime = std::chrono::duration_cast<std::chrono::seconds>(clock_.MonotonicNow() - started_).count();
+  stats.pid = ::getpid();
+  stats.uptime_seconds = static_cast<std::uint64_t>(uptime);
+  // By the start, not by the wall clock now: the difference of the two stays the same when somebody sets the clock.
+  stats.unix_time_seconds = start_unix_seconds_ + uptime;
+  stats.libevent_version = event_get_version();
+  stats.user_cpu_us = Microseconds(usage.ru_utime);
+  stats.system_cpu_us = Microseconds(usage.ru_stime);
+  stats.max_connections = sizes_.max_connections;
+  stats.current_connections = pool.connections;
+  stats.total_connections = pool.connections_total;
+  stats.rejected_connections = pool.connections_rejected;
+  stats.connection_structures = pool.connections;
+  stats.reserved_fds = bound_.size();
+  stats.accepting_connections = listener.accepting;
+  stats.listen_disabled = listener.disabled_count;
+  stats.listen_disabled_us = listener.disabled_us;
+  stats.threads = pool.threads_running;
+  stats.response_buffers = pool.reply_buffers;
+  stats.response_buffer_bytes = pool.reply_buffer_bytes;
+  stats.read_buffers = pool.read_buffers;
+  stats.read_buffer_bytes = pool.read_buffer_bytes;
+  stats.idle_kicks = pool.idle_kicks;
+  return stats;
+}
+
+command::SettingsReport Server::Settings() const {
+  command::SettingsReport settings = options_.settings;
+  settings.maxbytes = runtime_->memory().limit_bytes;
+  settings.num_threads = pool_->threads_running();
+  settings.maxconns = sizes_.max_connections;
+  settings.item_size_max = sizes_.max_item_size_bytes;
+  settings.verbosity = verbosity_.load();
+  settings.domain_socket = options_.unix_socket;
+  settings.tcpport = bound_.empty() ? 0 : bound_.front().port();
+  for (const std::string& value : options_.listen) settings.inter += (settings.inter.empty() ? "" : ",") + value;
+  if (options_.loopback) settings.inter = "127.0.0.1,[::1]";
+  return settings;
+}
+
+bool Server::SetMemoryLimit(std::uint64_t limit_bytes) { return runtime_->SetMemoryTarget(limit_bytes).ok(); }
+
+void Server::SetVerbosity(int level) {
+  verbosity_.store(level);
+  server::SetVerbosity(level);
+}
+
+void Server::RequestShutdown(bool) { RequestStop(); }
+
+std::vector<std::uint16_t> Server::ports() const {
+  std::vector<std::uint16_t> ports;
+  for (const net::SocketAddress& address : bound_) ports.push_back(address.port());
+  return ports;
+}
+
+}  // namespace podcache::server

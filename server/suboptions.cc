@@ -1,0 +1,200 @@
+// The rows of -o.
+#include <limits>
+#include <string_view>
+
+#include "server/option_table.h"
+#include "server/option_values.h"
+
+namespace podcache::server {
+
+namespace {
+
+using std::string;
+
+constexpr std::int64_t kMaxInt = std::numeric_limits<std::int32_t>::max();
+
+template <auto kSet, std::int64_t kLow, std::int64_t kHigh>
+bool Number(Options& options, const string& text, string& error) {
+  std::int64_t value = 0;
+  if (!ReadInteger(text, kLow, kHigh, value)) {
+    error = NotANumber(text, kLow, kHigh);
+    return false;
+  }
+  kSet(options.settings, value);
+  return true;
+}
+
+template <auto kSet>
+bool Decimal(Options& options, const string& text, string& error) {
+  double value = 0;
+  if (!ReadDecimal(text, value) || value <= 0) {
+    error = "\"" + text + "\" is not a number greater than 0";
+    return false;
+  }
+  kSet(options.settings, value);
+  return true;
+}
+
+template <auto kSet>
+bool Switch(Options& options, const string&, string&) {
+  kSet(options.settings);
+  return true;
+}
+
+bool Nothing(Options&, const string&, string&) { return true; }
+
+bool Later(Options&, const string&, string& error) {
+  error = "not supported by this release";
+  return false;
+}
+
+bool Never(Options&, const string&, string& error) {
+  error = "not part of Podcache";
+  return false;
+}
+
+bool SetHashAlgorithm(Options& options, const string& text, string& error) {
+  if (text != "jenkins" && text != "murmur3" && text != "xxh3") {
+    error = "\"" + text + "\" is not one of jenkins, murmur3, xxh3";
+    return false;
+  }
+  options.settings.hash_algorithm = text;
+  return true;
+}
+
+bool CheckSlabSizes(Options&, const string& text, string& error) {
+  // Sizes joined by '-', each larger than the one before.
+  std::string_view rest = text;
+  std::int64_t last = 0;
+  while (true) {
+    const std::size_t dash = rest.find('-');
+    std::int64_t size = 0;
+    if (!ReadInteger(rest.substr(0, dash), last + 1, kMaxInt, size)) {
+      error = "\"" + text + "\" is not a list of growing sizes joined by '-'";
+      return false;
+    }
+    if (dash == std::string_view::npos) return true;
+    last = size;
+    rest.remove_prefix(dash + 1);
+  }
+}
+
+using Settings = command::SettingsReport;
+constexpr const char* kNoEffect = "accepted for compatibility, without effect";
+
+constexpr SuboptionRow kRows[] = {
+    {"maxconns_fast", nullptr, nullptr, "turn clients above -c away at once (on by default); off: let them wait",
+     Switch<[](Settings& s) { s.maxconns_fast = true; }>},
+    {"no_maxconns_fast", nullptr, nullptr, nullptr, Switch<[](Settings& s) { s.maxconns_fast = false; }>},
+    {"idle_timeout", "s", "0, never", "close connections that were silent for so many seconds",
+     Number<[](Settings& s, std::int64_t v) { s.idle_timeout = static_cast<std::uint64_t>(v); }, 0, kMaxInt>},
+    {"read_buf_mem_limit", "MB", "0, unlimited", "shown in stats settings; buffers always count against -m",
+     Number<[](Settings& s, std::int64_t v) { s.read_buf_mem_limit = static_cast<std::uint64_t>(v) << 20; }, 0, kMaxInt>},
+    {"watcher_logbuf_size", "KB", "256", "shown in stats settings",
+     Number<[](Settings& s, std::int64_t v) { s.watcher_logbuf_size = static_cast<std::uint64_t>(v) << 10; }, 1, kMaxInt>},
+    {"worker_logbuf_size", "KB", "64", "shown in stats settings",
+     Number<[](Settings& s, std::int64_t v) { s.worker_logbuf_size = static_cast<std::uint64_t>(v) << 10; }, 1, kMaxInt>},
+    {"lru_crawler", nullptr, nullptr, "show the crawler's figures (on by default)", Switch<[](Settings& s) { s.lru_crawler = true; }>},
+    {"no_lru_crawler", nullptr, nullptr, nullptr, Switch<[](Settings& s) { s.lru_crawler = false; }>},
+    {"lru_maintainer", nullptr, nullptr, "show the maintainer's figures (on by default)",
+     Switch<[](Settings& s) { s.lru_maintainer = true; }>},
+    {"no_lru_maintainer", nullptr, nullptr, nullptr,
+     Switch<[](Settings& s) { s.lru_maintainer = false; s.lru_segmented = false; }>},
+    {"hot_lru_pct", "percent", "20", kNoEffect,
+     Number<[](Settings& s, std::int64_t v) { s.hot_lru_pct = static_cast<unsigned>(v); }, 1, 80>},
+    {"warm_lru_pct", "percent", "40", kNoEffect,
+     Number<[](Settings& s, std::int64_t v) { s.warm_lru_pct = static_cast<unsigned>(v); }, 1, 80>},
+    {"hot_max_factor", "num", "0.2", kNoEffect, Decimal<[](Settings& s, double v) { s.hot_max_factor = v; }>},
+    {"warm_max_factor", "num", "2.0", kNoEffect, Decimal<[](Settings& s, double v) { s.warm_max_factor = v; }>},
+    {"temporary_ttl", "s", "61", kNoEffect,
+     Number<[](Settings& s, std::int64_t v) { s.temp_lru = true; s.temporary_ttl = static_cast<std::uint64_t>(v); }, 0, kMaxInt>},
+    {"lru_crawler_sleep", "us", "100", kNoEffect,
+     Number<[](Settings& s, std::int64_t v) { s.lru_crawler_sleep = static_cast<std::uint64_t>(v); }, 0, 1'000'000>},
+    {"lru_crawler_tocrawl", "num", "0, unlimited", kNoEffect,
+     Number<[](Settings& s, std::int64_t v) { s.lru_crawler_tocrawl = static_cast<std::uint64_t>(v); }, 0, std::numeric_limits<std::uint32_t>::max()>},
+    {"hashpower", "num", "grows by itself", kNoEffect,
+     Number<[](Settings& s, std::int64_t v) { s.hashpower_init = static_cast<int>(v); }, 12, 32>},
+    {"no_hashexpand", nullptr, nullptr, nullptr, Nothing},
+    {"hash_algorithm", "name", "xxh3", "jenkins, murmur3 or xxh3; accepted for compatibility, without effect", SetHashAlgorithm},
+    {"tail_repair_time", "s", "0, off", kNoEffect,
+     Number<[](Settings& s, std::int64_t v) { s.tail_repair_time = static_cast<std::uint64_t>(v); }, 10, kMaxInt>},
+    {"slab_reassign", nullptr, nullptr, kNoEffect, Switch<[](Settings& s) { s.slab_reassign = true; }>},
+    {"no_slab_reassign", nullptr, nullptr, nullptr, Switch<[](Settings& s) { s.slab_reassign = false; }>},
+    {"slab_automove", "0-2", "1", kNoEffect,
+     Number<[](Settings& s, std::int64_t v) { s.slab_automove = static_cast<int>(v); }, 0, 2>},
+    {"no_slab_automove", nullptr, nullptr, nullptr, Switch<[](Settings& s) { s.slab_automove = 0; }>},
+    {"slab_automove_ratio", "num", "0.8", kNoEffect, Decimal<[](Settings& s, double v) { s.slab_automove_ratio = v; }>},
+    {"slab_automove_window", "s", "10", kNoEffect,
+     Number<[](Settings& s, std::int64_t v) { s.slab_automove_window = static_cast<unsigned>(v); }, 3, 1800>},
+    {"slab_automove_freeratio", "num", "0.01", kNoEffect, Decimal<[](Settings&, double) {}>},
+    {"slab_chunk_max", "KB", "512", kNoEffect,
+     Number<[](Settings& s, std::int64_t v) { s.slab_chunk_max = static_cast<std::uint64_t>(v) << 10; }, 1, 1024>},
+    {"slab_sizes", "list", "none", kNoEffect, CheckSlabSizes},
+    {"resp_obj_mem_limit", "MB", "0, unlimited", kNoEffect, Number<[](Settings&, std::int64_t) {}, 0, kMaxInt>},
+    {"inline_ascii_resp", nullptr, nullptr, kNoEffect, Switch<[](Settings& s) { s.inline_ascii_response = true; }>},
+    {"no_inline_ascii_resp", nullptr, nullptr, nullptr, Switch<[](Settings& s) { s.inline_ascii_response = false; }>},
+    {"no_chunked_items", nullptr, nullptr, nullptr, Nothing},
+    {"modern", nullptr, nullptr, kNoEffect, Nothing},
+    {"no_modern", nullptr, nullptr, nullptr, Nothing},
+    {"relaxed_privileges", nullptr, nullptr, kNoEffect, Nothing},
+    // The test for options that must not be named in --help looks for this one too.
+    {"no_drop_privileges", nullptr, nullptr, nullptr, Nothing},
+    {"drop_privileges", nullptr, nullptr, nullptr, Never},
+    {"sock_cookie_id", "num", nullptr, nullptr, Never},
+    {"track_sizes", nullptr, nullptr, nullptr, Later},
+    {"ssl_chain_cert", "file", nullptr, nullptr, Later},
+    {"ssl_key", "file", nullptr, nullptr, Later},
+    {"ssl_keyformat", "name", nullptr, nullptr, Later},
+    {"ssl_verify_mode", "0-3", nullptr, nullptr, Later},
+    {"ssl_ciphers", "list", nullptr, nullptr, Later},
+    {"ssl_ca_cert", "file", nullptr, nullptr, Later},
+    {"ssl_wbuf_size", "KB", nullptr, nullptr, Later},
+    {"ssl_session_cache", nullptr, nullptr, nullptr, Later},
+    {"ssl_kernel_tls", nullptr, nullptr, nullptr, Later},
+    {"ssl_min_version", "0-3", nullptr, nullptr, Later},
+};
+
+const SuboptionRow* Find(std::string_view name) {
+  for (const SuboptionRow& row : kRows) {
+    if (name == row.name) return &row;
+  }
+  return nullptr;
+}
+
+bool ApplyOne(Options& options, std::string_view text, string& error) {
+  const std::size_t equals = text.find('=');
+  const string name(text.substr(0, equals));
+  const bool has_value = equals != std::string_view::npos;
+  const SuboptionRow* const row = Find(name);
+  if (row == nullptr) {
+    error = "Illegal suboption \"" + name + "\"";
+    if (name.rfind("ext_", 0) == 0 || name.rfind("proxy_", 0) == 0) error += ": not part of Podcache";
+    return false;
+  }
+  const string value = has_value ? string(text.substr(equals + 1)) : "";
+  if (row->value != nullptr && value.empty()) {
+    error = name + ": the value is missing";
+    return false;
+  }
+  // A value for a switch is passed over, as memcached does (slab_reassign=1).
+  if (row->apply(options, value, error)) return true;
+  error = name + ": " + error;
+  return false;
+}
+
+}  // namespace
+
+std::span<const SuboptionRow> SuboptionRows() { return kRows; }
+
+bool ApplySuboptions(Options& options, const string& list, string& error) {
+  std::string_view rest = list;
+  while (true) {
+    const std::size_t comma = rest.find(',');
+    const std::string_view one = rest.substr(0, comma);
+    if (!one.empty() && !ApplyOne(options, one, error)) return false;
+    if (comma == std::string_view::npos) return true;
+    rest.remove_prefix(comma + 1);
+  }
+}
+
+}  // namespace podcache::server
