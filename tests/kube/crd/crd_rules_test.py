@@ -6,7 +6,7 @@ import unittest
 
 import yaml
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+sys.path[:0] = [str(pathlib.Path(__file__).resolve().parent), str(pathlib.Path(__file__).resolve().parents[1])]
 import cases  # noqa: E402
 from api_server import BASE, CRD_FOLDER, ApiError, ApiServer, collection, crds, merged, wait_for  # noqa: E402
 

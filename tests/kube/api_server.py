@@ -1,4 +1,4 @@
-"""Requests to the test API server, by the kubeconfig that PODCACHE_KUBECONFIG names (JSON, with a token)."""
+"""Requests of the tests in Python to the test API server that PODCACHE_KUBECONFIG names (a kubeconfig in JSON, with a token)."""
 import base64
 import json
 import os
@@ -12,7 +12,7 @@ import urllib.request
 
 import yaml
 
-ROOT = pathlib.Path(__file__).resolve().parents[3]
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 CRD_FOLDER = ROOT / "manifests/crd"
 FIELD_MANAGER = "crd-test"
 
@@ -32,8 +32,10 @@ class ApiError(Exception):
 
 
 class ApiServer:
-    def __init__(self):
-        config = json.loads(pathlib.Path(os.environ["PODCACHE_KUBECONFIG"]).read_text())
+    def __init__(self, suffix=""):
+        """As the administrator, or with the suffix -operator with the operator's rights."""
+        self.kubeconfig = os.environ["PODCACHE_KUBECONFIG"] + suffix
+        config = json.loads(pathlib.Path(self.kubeconfig).read_text())
         cluster, user = config["clusters"][0]["cluster"], config["users"][0]["user"]
         self._server = cluster["server"]
         self._token = user["token"]
