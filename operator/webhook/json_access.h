@@ -1,33 +1,16 @@
 // Reading JSON of unknown shape without exceptions: what is missing or of another type reads as
-// null or empty.
+// null or empty. Views live as long as the document.
 #pragma once
 
 #include <map>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 
 namespace podcache::control {
 
-inline const nlohmann::json& Member(const nlohmann::json& object, std::string_view key) {
-  static const nlohmann::json kNull;
-  if (!object.is_object()) return kNull;
-  const auto found = object.find(key);
-  return found == object.end() ? kNull : *found;
-}
-
-inline std::string Text(const nlohmann::json& object, std::string_view key) {
-  const nlohmann::json& value = Member(object, key);
-  return value.is_string() ? value.get<std::string>() : std::string();
-}
-
-inline std::map<std::string, std::string> TextMap(const nlohmann::json& object) {
-  std::map<std::string, std::string> result;
-  if (!object.is_object()) return result;
-  for (const auto& [key, value] : object.items()) {
-    if (value.is_string()) result.emplace(key, value.get<std::string>());
-  }
-  return result;
-}
+const nlohmann::json& Member(const nlohmann::json& object, std::string_view key);
+std::string Text(const nlohmann::json& object, std::string_view key);
+std::map<std::string, std::string> TextMap(const nlohmann::json& object);
 
 }  // namespace podcache::control
