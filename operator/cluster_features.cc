@@ -16,12 +16,12 @@ absl::StatusOr<bool> KeepsRestartPolicy(kube::ApiClient& client, const std::stri
   json sidecar = container;
   sidecar["name"] = "sidecar";
   sidecar["restartPolicy"] = "Always";
-  const kube::Object pod(json{{"apiVersion", "v1"},
-                              {"kind", "Pod"},
-                              {"metadata", {{"generateName", "podcache-probe-"}, {"namespace", ns}}},
-                              {"spec",
-                               {{"initContainers", json::array({sidecar})},
-                                {"containers", json::array({container})}}}});
+  const kube::Object pod(json{
+      {"apiVersion", "v1"},
+      {"kind", "Pod"},
+      {"metadata", {{"generateName", "podcache-probe-"}, {"namespace", ns}}},
+      {"spec",
+       {{"initContainers", json::array({sidecar})}, {"containers", json::array({container})}}}});
   const absl::StatusOr<kube::Object> made =
       client.Create(kube::kPods, pod, {.field_manager = "podcache-operator", .dry_run = true});
   if (kube::IsForbidden(made.status()) || kube::IsInvalid(made.status())) return true;

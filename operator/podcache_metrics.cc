@@ -22,10 +22,13 @@ constexpr const char* kWebhook = "/mutate";
 
 std::string ResultOf(InjectionOutcome outcome) {
   switch (outcome) {
-    case InjectionOutcome::kInjected: return "injected";
-    case InjectionOutcome::kRefused: return "refused";
+    case InjectionOutcome::kInjected:
+      return "injected";
+    case InjectionOutcome::kRefused:
+      return "refused";
     case InjectionOutcome::kUnchanged:
-    case InjectionOutcome::kSkipped: break;
+    case InjectionOutcome::kSkipped:
+      break;
   }
   return "skipped";
 }
@@ -63,7 +66,8 @@ class PodcacheMetrics::Impl {
         resizes.Add({{"kind", "CacheSidecar"}, {"direction", direction}, {"result", result}});
       }
     }
-    for (const char* result : {"injected", "skipped", "refused"}) injections.Add({{"result", result}});
+    for (const char* result : {"injected", "skipped", "refused"})
+      injections.Add({{"result", result}});
     for (const char* code : {"200", "500"}) requests.Add({{"webhook", kWebhook}, {"code", code}});
   }
 

@@ -1,5 +1,5 @@
-// The operator's own metrics and those of its webhook, under the names of metrics.md section 5; all at zero
-// from the start.
+// The operator's own metrics and those of its webhook, under the names of metrics.md section 5; all
+// at zero from the start.
 //
 // Threads: any. `managed` is asked at each scrape.
 #pragma once
@@ -36,7 +36,8 @@ class PodcacheMetrics final : public ResizeCounter,
   explicit PodcacheMetrics(std::function<std::vector<ManagedCount>()> managed);
   ~PodcacheMetrics() override;
 
-  void OnResize(std::string_view kind, std::string_view direction, std::string_view result) override;
+  void OnResize(std::string_view kind, std::string_view direction,
+                std::string_view result) override;
   void OnInjection(InjectionOutcome outcome) override;
   void OnRequestStart() override;
   void OnRequestEnd(int http_code, std::chrono::nanoseconds took) override;

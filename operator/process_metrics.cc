@@ -81,7 +81,8 @@ double StartTimeSeconds() {
 std::vector<prometheus::MetricFamily> CollectProcess() {
   using Type = prometheus::MetricType;
   return {
-      Single("process_cpu_seconds_total", "CPU time used, user and system.", Type::Counter, CpuSeconds()),
+      Single("process_cpu_seconds_total", "CPU time used, user and system.", Type::Counter,
+             CpuSeconds()),
       Single("process_resident_memory_bytes", "Resident memory.", Type::Gauge, ResidentBytes()),
       Single("process_open_fds", "File descriptors open now.", Type::Gauge, OpenDescriptors()),
       Single("process_max_fds", "File descriptors allowed.", Type::Gauge, MaxDescriptors()),

@@ -13,7 +13,8 @@ void Trust::Set(const CertificateSet& set) {
 std::optional<AdminTrust> Trust::ForPods() const {
   MutexLock lock(mutex_);
   if (identity_key_.empty()) return std::nullopt;
-  return AdminTrust{.ca_pem = admin_ca_pem_, .identity_hex = [key = identity_key_](std::string_view nonce) {
+  return AdminTrust{.ca_pem = admin_ca_pem_,
+                    .identity_hex = [key = identity_key_](std::string_view nonce) {
                       return tls::HexEncode(tls::DeriveIdentitySecret(key, nonce));
                     }};
 }

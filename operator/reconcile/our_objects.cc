@@ -49,6 +49,33 @@ std::vector<kube::NamespacedName> SidecarsOfPod(const kube::Object& pod,
   return keys;
 }
 
+std::vector<kube::NamespacedName> SiblingsOf(const kube::Object& sidecar,
+                                             const kube::StoreView& sidecars) {
+  std::vector<kube::NamespacedName> keys = {sidecar.key()};
+  for (const kube::ObjectPtr& other : sidecars.ListNamespace(sidecar.ns())) {
+    if (other->name() != sidecar.name()) keys.push_back(other->key());
+  }
+  return keys;
+}
+
+std::vector<kube::NamespacedName> ProfilesOfSidecar(const kube::Object& sidecar) {
+  FieldErrors ignored;
+  const std::string name = ProfileNameOf(CacheSidecarFromJson(sidecar.json(), &ignored).spec);
+  if (name.empty()) return {};
+  return {{"", name}};
+}
+
+bool ConditionHolds(const kube::Object& object, std::string_view type) {
+  const nlohmann::json& conditions = object.At({"status", "conditions"});
+  if (!conditions.is_array()) return false;
+  for (const nlohmann::json& condition : conditions) {
+    if (condition.is_object() && condition.value("type", "") == type) {
+      return condition.value("status", "") == "True";
+    }
+  }
+  return false;
+}
+
 std::vector<kube::NamespacedName> SidecarsOfProfile(const kube::Object& profile,
                                                     const kube::StoreView& sidecars) {
   std::vector<kube::NamespacedName> keys;

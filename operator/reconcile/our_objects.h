@@ -39,6 +39,13 @@ std::optional<CacheProfile> FindProfile(const kube::StoreView& profiles, const s
 // The CacheSidecars that a pod concerns: the one that injected it, and the one that selects it.
 std::vector<kube::NamespacedName> SidecarsOfPod(const kube::Object& pod,
                                                 const kube::StoreView& sidecars);
+// All CacheSidecars of the namespace of this one, itself included although it may be gone already.
+std::vector<kube::NamespacedName> SiblingsOf(const kube::Object& sidecar,
+                                             const kube::StoreView& sidecars);
+// The CacheProfile that a CacheSidecar uses, if any.
+std::vector<kube::NamespacedName> ProfilesOfSidecar(const kube::Object& sidecar);
+// Whether a condition of this type is True.
+bool ConditionHolds(const kube::Object& object, std::string_view type);
 // All CacheSidecars that use this profile.
 std::vector<kube::NamespacedName> SidecarsOfProfile(const kube::Object& profile,
                                                     const kube::StoreView& sidecars);

@@ -20,7 +20,7 @@ struct SidecarFacts {
   std::vector<std::string> not_injected;  // Names of matched pods without the cache.
   std::int32_t injected_pods = 0;
   std::vector<PodOutcome> pods;  // Injected ones; empty while the object cannot be followed.
-  bool webhook_ready = true;              // It serves, and its CA is in place.
+  bool webhook_ready = true;     // It serves, and its CA is in place.
   bool native_sidecars = true;
   std::string invalid;  // Why the object cannot be followed; what to change. Empty: it can.
 };

@@ -20,10 +20,14 @@ std::string PodName(const nlohmann::json& pod) {
 
 std::string_view OutcomeName(InjectionOutcome outcome) {
   switch (outcome) {
-    case InjectionOutcome::kInjected: return "injected";
-    case InjectionOutcome::kUnchanged: return "unchanged";
-    case InjectionOutcome::kSkipped: return "skipped";
-    case InjectionOutcome::kRefused: return "refused";
+    case InjectionOutcome::kInjected:
+      return "injected";
+    case InjectionOutcome::kUnchanged:
+      return "unchanged";
+    case InjectionOutcome::kSkipped:
+      return "skipped";
+    case InjectionOutcome::kRefused:
+      return "refused";
   }
   return "skipped";
 }

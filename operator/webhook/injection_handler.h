@@ -1,7 +1,7 @@
 // Answers an admission request for a pod: gathers what could apply to it and asks the injector.
 //
-// Threads: called on the admission server's thread; what it reads from must be safe to read there. It never
-// asks the API server.
+// Threads: called on the admission server's thread; what it reads from must be safe to read there.
+// It never asks the API server.
 #pragma once
 
 #include <functional>
