@@ -79,7 +79,7 @@ struct ServerVersion {
 
 class ApiClient {
  public:
-  // Returns false to end the watch.
+  // Returns false to end the watch. Must not throw: the frames of a C library lie between.
   using WatchHandler = std::function<bool(WatchEvent event)>;
 
   virtual ~ApiClient() = default;

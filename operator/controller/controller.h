@@ -35,7 +35,7 @@ namespace podcache::kube {
 struct ControllerOptions {
   std::string name{};
   int workers = 1;
-  RateLimiterOptions rate_limit;
+  RateLimiterOptions rate_limit{};
 };
 
 class Controller {

@@ -63,6 +63,7 @@ def up_alone(state, bin_dir):
     start(state, processes, bin_dir, "127.0.0.1", ports,
           ["--advertise-address=192.0.2.1", "--disable-admission-plugins=ServiceAccount"])
     (state / "port").write_text(str(ports[2]))
+    (state / "etcd-port").write_text(str(ports[0]))
     wait_ready(processes, lambda: _ready(state))
     return state / "kubeconfig"
 
