@@ -1,6 +1,5 @@
 #include "server/server.h"
 
-#include <event2/event.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -187,7 +186,7 @@ command::ServerStats Server::Stats() const {
   stats.uptime_seconds = static_cast<std::uint64_t>(uptime);
   // By the start, not by the wall clock now: the difference of the two stays the same when somebody sets the clock.
   stats.unix_time_seconds = start_unix_seconds_ + uptime;
-  stats.libevent_version = event_get_version();
+  stats.libevent_version = net::LibeventVersion();
   stats.user_cpu_us = Microseconds(usage.ru_utime);
   stats.system_cpu_us = Microseconds(usage.ru_stime);
   stats.max_connections = sizes_.max_connections;

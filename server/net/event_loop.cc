@@ -6,6 +6,8 @@
 
 namespace podcache::net {
 
+std::string_view LibeventVersion() noexcept { return event_get_version(); }
+
 EventLoop::EventLoop() {
   event_config* config = event_config_new();
   PODCACHE_CHECK(config != nullptr);

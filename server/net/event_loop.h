@@ -11,10 +11,14 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <string_view>
 
 #include "server/net/file_descriptor.h"
 
 namespace podcache::net {
+
+// Of the library in use, for statistics.
+std::string_view LibeventVersion() noexcept;
 
 class EventLoop {
  public:
