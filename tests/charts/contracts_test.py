@@ -1,6 +1,9 @@
 """Artefacts that must agree with each other: CRDs, what is made from them, names, flags, metrics."""
 import json
+import os
+import pwd
 import re
+import socket
 import subprocess
 import sys
 import tempfile
@@ -222,12 +225,12 @@ class Dashboard(unittest.TestCase):
 
 def served_metrics(program):
     """Names of the series that a fresh server shows."""
-    import socket
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    command = [program, "-p", "0", "-U", "0", "-m", "64", f"--http-listen=127.0.0.1:{port}", "--admin-listen=off"]
-    server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    user = pwd.getpwuid(os.getuid()).pw_name
+    command = [program, "-u", user, "--loopback", "-p", "-1", "-m", "64", f"--http-listen=127.0.0.1:{port}", "--admin-listen=off"]
+    server = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     try:
         deadline = time.monotonic() + 10
         while True:
