@@ -4,6 +4,7 @@ set -euo pipefail
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 cache=${PODCACHE_CACHE:-$HOME/.cache/podcache}
 jobs=${PODCACHE_JOBS:-$(nproc)}
+python=/usr/bin/python3 # Debian's: the one that its python3-* packages belong to
 
 say() { printf '\n\033[1m== %s\033[0m\n' "$*"; }
 note() { printf '   %s\n' "$*"; }

@@ -40,7 +40,7 @@ stage_style() {
     [ -f "$file" ] || continue
     case $(head -c 64 "$file" | head -n 1 | tr -d '\0') in
       '#!'*bash | '#!/bin/sh') bash -n "$file" ;;
-      '#!'*python3) python3 -c 'import ast, sys; ast.parse(open(sys.argv[1]).read(), sys.argv[1])' "$file" ;;
+      '#!'*python3) "$python" -c 'import ast, sys; ast.parse(open(sys.argv[1]).read(), sys.argv[1])' "$file" ;;
     esac
   done < <(git ls-files --cached --others --exclude-standard -- tools tests images .ci)
   echo "scripts: syntax is right"
@@ -70,7 +70,7 @@ stage_charts() {
   local helm
   helm=$("$top/tests/cluster/cluster" build)/helm
   "$helm" lint --strict "$top/charts/podcache"
-  HELM=$helm python3 -m unittest discover -v -s "$top/tests/charts" -p '*_test.py'
+  HELM=$helm "$python" -m unittest discover -v -s "$top/tests/charts" -p '*_test.py'
 }
 
 stage_kube() {
@@ -82,13 +82,13 @@ stage_release() { build_preset release podcached podcache-operator podcachectl; 
 
 stage_images() {
   "$top/tools/images" --arch "$(dpkg --print-architecture)"
-  python3 "$top/tests/images/images_test.py" -v
+  "$python" "$top/tests/images/images_test.py" -v
 }
 
 stage_e2e() {
   stage_release
   "$top/tools/images" --arch "$(dpkg --print-architecture)"
-  python3 -m unittest discover -v -f -s "$top/tests/e2e" -p '*_test.py'
+  "$python" -m unittest discover -v -f -s "$top/tests/e2e" -p '*_test.py'
 }
 
 stage_asan() {
@@ -103,6 +103,6 @@ stage_tsan() {
 
 stage_arm64() {
   "$top/tools/images"
-  python3 "$top/tests/images/images_test.py" -v
-  python3 "$top/tests/images/arm64_smoke_test.py" -v
+  "$python" "$top/tests/images/images_test.py" -v
+  "$python" "$top/tests/images/arm64_smoke_test.py" -v
 }
