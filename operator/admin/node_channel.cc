@@ -21,7 +21,8 @@ constexpr int kMaxReceiveBytes = 1 << 20;
 constexpr int kMaxReconnectBackoffMs = 5000;
 constexpr int kIdleTimeoutMs = 5 * 60 * 1000;
 
-// Takes the place of chain and host name: by now the handshake has proved that the peer has the certificate's private key.
+// Takes the place of chain and host name: by now the handshake has proved that the peer has the
+// certificate's private key.
 class IdentityVerifier final : public grpc::experimental::ExternalCertificateVerifier {
  public:
   explicit IdentityVerifier(std::string secret) : secret_(std::move(secret)) {}
@@ -43,11 +44,17 @@ class IdentityVerifier final : public grpc::experimental::ExternalCertificateVer
 
 }  // namespace
 
-std::shared_ptr<grpc::Channel> NewNodeChannel(const NodeTarget& target, const tls::KeyPair& client) {
+std::shared_ptr<grpc::Channel> NewNodeChannel(const NodeTarget& target,
+                                              const tls::KeyPair& client) {
   namespace experimental = grpc::experimental;
   experimental::TlsChannelCredentialsOptions tls_options;
-  tls_options.set_certificate_provider(std::make_shared<experimental::StaticDataCertificateProvider>(
-      std::vector<experimental::IdentityKeyCertPair>{{client.private_key_pem, client.certificate_pem}}));
+  // No chain is verified, yet gRPC insists on roots, and without any it looks for the system's,
+  // which the image does not have. Any certificate will do.
+  tls_options.set_certificate_provider(
+      std::make_shared<experimental::StaticDataCertificateProvider>(
+          client.certificate_pem, std::vector<experimental::IdentityKeyCertPair>{
+                                      {client.private_key_pem, client.certificate_pem}}));
+  tls_options.watch_root_certs();
   tls_options.watch_identity_key_cert_pairs();
   tls_options.set_verify_server_certs(false);
   tls_options.set_check_call_host(false);
@@ -61,7 +68,8 @@ std::shared_ptr<grpc::Channel> NewNodeChannel(const NodeTarget& target, const tl
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, kMaxReconnectBackoffMs);
   arguments.SetInt(GRPC_ARG_CLIENT_IDLE_TIMEOUT_MS, kIdleTimeoutMs);
   arguments.SetMaxReceiveMessageSize(kMaxReceiveBytes);
-  return grpc::CreateCustomChannel(target.address, experimental::TlsCredentials(tls_options), arguments);
+  return grpc::CreateCustomChannel(target.address, experimental::TlsCredentials(tls_options),
+                                   arguments);
 }
 
 }  // namespace podcache::control

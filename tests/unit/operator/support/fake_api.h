@@ -50,7 +50,7 @@ class FakeApi : public kube::ApiClient {
                                    {"code", code},
                                    {"reason", reason},
                                    {"message", message}};
-    return kube::ErrorFromResponse(code, status.dump(), "");
+    return kube::ErrorFromResponse(code, status.dump(), std::nullopt);
   }
 
   absl::StatusOr<kube::Object> Get(const kube::ObjectRef& ref) override {
