@@ -1,5 +1,7 @@
 #include "server/net/worker.h"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <system_error>
 #include <utility>
@@ -55,6 +57,7 @@ void Worker::Post(Message message) {
 }
 
 void Worker::Run() {
+  pthread_setname_np(pthread_self(), "worker");  // as `top -H` and /proc show it
   // Made here so that its memory lies near the CPU that uses it.
   loop_ = std::make_unique<EventLoop>();
   receive_buffer_.reset(new char[settings_.receive_buffer_bytes]);
