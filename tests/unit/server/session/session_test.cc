@@ -1,4 +1,6 @@
 // The session's own duties: budgets, order, direct reception, boundaries, counters and timing.
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -6,8 +8,6 @@
 #include <string_view>
 #include <utility>
 #include <vector>
-
-#include <gtest/gtest.h>
 
 #include "tests/unit/server/session/session_harness.h"
 
@@ -77,10 +77,11 @@ TEST(SessionTest, AnyNumberOfKeysInAnyGroupingAnswersInOrder) {
 
 TEST(SessionTest, AWriteBetweenGetsIsSeenByTheLaterOnly) {
   Harness harness;
-  EXPECT_EQ(harness.Ask(Set("a", "1") + "get a\r\n" + Set("a", "2") + "get a\r\ngets b\r\nget a\r\n"
+  EXPECT_EQ(harness.Ask(Set("a", "1") + "get a\r\n" + Set("a", "2") +
+                        "get a\r\ngets b\r\nget a\r\n"
                         "delete a\r\nget a\r\n"),
-            "STORED\r\n" + Value("a", "1") + "END\r\nSTORED\r\n" + Value("a", "2") + "END\r\nEND\r\n" +
-                Value("a", "2") + "END\r\nDELETED\r\nEND\r\n");
+            "STORED\r\n" + Value("a", "1") + "END\r\nSTORED\r\n" + Value("a", "2") +
+                "END\r\nEND\r\n" + Value("a", "2") + "END\r\nDELETED\r\nEND\r\n");
 }
 
 TEST(SessionTest, DifferentRetrievalsMix) {
@@ -150,7 +151,8 @@ TEST(SessionTest, AConnectionThatEndsInsideAValueStoresNothing) {
 TEST(SessionTest, RefusedDataIsSwallowedWithoutBeingKept) {
   Harness harness;
   Connection connection(harness);
-  EXPECT_EQ(connection.Receive("set a x 0 2147483645\r\n"), "CLIENT_ERROR bad command line format\r\n");
+  EXPECT_EQ(connection.Receive("set a x 0 2147483645\r\n"),
+            "CLIENT_ERROR bad command line format\r\n");
   const std::string piece(1'000'000, 'x');
   for (int i = 0; i < 10; ++i) {
     EXPECT_EQ(connection.Receive(piece), "");
@@ -166,6 +168,27 @@ TEST(SessionTest, AReplyBeingSentKeepsItsValue) {
   // The pipelined writes are executed while the large value still waits to be sent.
   EXPECT_EQ(harness.Ask("get a\r\n" + Set("a", "after") + "get a\r\ndelete a\r\n"),
             Value("a", before) + "END\r\nSTORED\r\n" + Value("a", "after") + "END\r\nDELETED\r\n");
+}
+
+TEST(SessionTest, ASetThatFindsNoMemoryDeletesTheOldValue) {
+  store::StoreOptions options = Harness::DefaultStore();
+  options.evictions = false;
+  options.memory_limit_bytes = 16U << 20;
+  Harness harness({}, options);
+  const std::string full = "SERVER_ERROR out of memory storing object\r\n";
+  const std::string value(4000, 'x');
+  int stored = 0;
+  while (stored < 10'000 && harness.Ask(Set("k" + std::to_string(stored), value)) == "STORED\r\n") {
+    ++stored;
+  }
+  ASSERT_LT(stored, 10'000);
+  EXPECT_GT(stored, 1000);
+  EXPECT_EQ(harness.Ask("get k0\r\n"), Value("k0", value) + "END\r\n");
+  EXPECT_EQ(harness.Ask("append k0 0 0 4000\r\n" + value + "\r\n"), full);
+  EXPECT_EQ(harness.Ask("get k0\r\n"), Value("k0", value) + "END\r\n");
+  EXPECT_EQ(harness.Ask(Set("k0", value + value)), full);
+  EXPECT_EQ(harness.Ask("get k0\r\n"), "END\r\n");
+  EXPECT_GE(harness.Count(Counter::kStoreNoMemory), 3U);
 }
 
 TEST(SessionTest, NothingIsUnderstoodAfterTheEnd) {
@@ -214,13 +237,15 @@ TEST(SessionTest, Counters) {
                                         Counter::kGetFlushed};
   for (const auto& [request, expected] : requests) {
     std::vector<std::uint64_t> wanted(static_cast<std::size_t>(Counter::kCount));
-    for (std::size_t i = 0; i < wanted.size(); ++i) wanted[i] = harness.Count(static_cast<Counter>(i));
+    for (std::size_t i = 0; i < wanted.size(); ++i)
+      wanted[i] = harness.Count(static_cast<Counter>(i));
     for (const auto& [counter, n] : expected) wanted[static_cast<std::size_t>(counter)] += n;
     harness.Ask(request);
     for (std::size_t i = 0; i < wanted.size(); ++i) {
       const auto counter = static_cast<Counter>(i);
       if (std::find(ignored.begin(), ignored.end(), counter) != ignored.end()) continue;
-      EXPECT_EQ(harness.Count(counter), wanted[i]) << "counter " << i << " after " << request.substr(0, 40);
+      EXPECT_EQ(harness.Count(counter), wanted[i])
+          << "counter " << i << " after " << request.substr(0, 40);
     }
   }
 }
@@ -228,7 +253,8 @@ TEST(SessionTest, Counters) {
 TEST(SessionTest, RequestsAreTimedByClass) {
   Harness harness;
   Connection connection(harness);
-  connection.Receive(Set("a", "1") + "get a\r\nget a b\r\ngat 0 a\r\nincr a 1\r\ntouch a 0\r\nversion\r\n"
+  connection.Receive(Set("a", "1") +
+                     "get a\r\nget a b\r\ngat 0 a\r\nincr a 1\r\ntouch a 0\r\nversion\r\n"
                      "delete a\r\nget a\r\n");
   std::vector<std::uint64_t> counts(metrics::WorkerCounters::kClasses);
   std::uint64_t commands = 0;
