@@ -1,0 +1,63 @@
+// The session over a real store: the same bytes whole, in single bytes and in pieces must get the
+// same replies.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "common/base/check.h"
+#include "tests/unit/server/session/session_harness.h"
+
+namespace {
+
+using podcache::testing::Connection;
+using podcache::testing::Harness;
+
+std::unique_ptr<Harness> NewHarness() {
+  podcache::store::StoreOptions store = Harness::DefaultStore();
+  // Uniques depend on where an item happens to lie.
+  store.cas = false;
+  store.background_maintenance = false;
+  podcache::command::CommandOptions options;
+  options.shutdown_enabled = true;
+  return std::make_unique<Harness>(options, store);
+}
+
+// Stores are too large to be made for every input.
+Harness& EmptyHarness(int which) {
+  static const std::unique_ptr<Harness> harnesses[] = {NewHarness(), NewHarness(), NewHarness()};
+  Harness& harness = *harnesses[which];
+  PODCACHE_CHECK(harness.Ask("flush_all\r\n") == "OK\r\n");
+  while (harness.store.MaintainOnce()) {
+  }
+  return harness;
+}
+
+std::string Replies(Harness& harness, std::string_view input, std::size_t piece_bytes) {
+  Connection connection(harness);
+  std::string replies;
+  for (; !input.empty() && !connection.closed();
+       input.remove_prefix(std::min(piece_bytes, input.size()))) {
+    replies += connection.Receive(input.substr(0, piece_bytes));
+  }
+  return replies;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size < 2) return 0;
+  // The first byte says how large the pieces are.
+  const std::size_t piece_bytes = 2 + data[0] % 61U;
+  const std::string input(reinterpret_cast<const char*>(data) + 1, size - 1);
+  const std::string whole = Replies(EmptyHarness(0), input, input.size());
+  const std::string single = Replies(EmptyHarness(1), input, 1);
+  const std::string pieces = Replies(EmptyHarness(2), input, piece_bytes);
+  // Statistics tell of the past of each server.
+  if (whole.find("STAT ") != std::string::npos) return 0;
+  PODCACHE_CHECK(whole == single);
+  PODCACHE_CHECK(whole == pieces);
+  return 0;
+}
