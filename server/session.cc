@@ -32,11 +32,9 @@ class SessionFactory final : public net::RequestHandlerFactory {
 
 }  // namespace
 
-std::unique_ptr<net::RequestHandlerFactory> NewSessionFactory(store::Store& store,
-                                                              metrics::CounterRegistry& counters,
-                                                              command::ServerContext& context,
-                                                              const Clock& clock,
-                                                              const command::CommandOptions& options) {
+std::unique_ptr<net::RequestHandlerFactory> NewSessionFactory(
+    store::Store& store, metrics::CounterRegistry& counters, command::ServerContext& context,
+    const Clock& clock, const command::CommandOptions& options) {
   return std::make_unique<SessionFactory>(store, counters, context, clock, options);
 }
 

@@ -1,7 +1,9 @@
-// Joins sockets to the cache: behind net's interfaces stand the text parser, the command executor and a store session.
+// Joins sockets to the cache: behind net's interfaces stand the text parser, the command executor
+// and a store session.
 //
-// Threads: the factory may be called from any thread; what it makes follows the rules of net/request_handler.h.
-// Ownership: everything passed in outlives the factory, the factory outlives the workers it made.
+// Threads: the factory may be called from any thread; what it makes follows the rules of
+// net/request_handler.h. Ownership: everything passed in outlives the factory, the factory outlives
+// the workers it made.
 #pragma once
 
 #include <memory>
@@ -15,10 +17,8 @@
 
 namespace podcache {
 
-std::unique_ptr<net::RequestHandlerFactory> NewSessionFactory(store::Store& store,
-                                                              metrics::CounterRegistry& counters,
-                                                              command::ServerContext& context,
-                                                              const Clock& clock,
-                                                              const command::CommandOptions& options);
+std::unique_ptr<net::RequestHandlerFactory> NewSessionFactory(
+    store::Store& store, metrics::CounterRegistry& counters, command::ServerContext& context,
+    const Clock& clock, const command::CommandOptions& options);
 
 }  // namespace podcache

@@ -31,11 +31,15 @@ constexpr std::size_t kMinDirectBytes = 4096;
 CommandClass ClassOf(Verb verb) noexcept {
   if (protocol::IsStorage(verb)) return CommandClass::kStore;
   switch (verb) {
-    case Verb::kDelete: return CommandClass::kDelete;
+    case Verb::kDelete:
+      return CommandClass::kDelete;
     case Verb::kIncr:
-    case Verb::kDecr: return CommandClass::kArithmetic;
-    case Verb::kTouch: return CommandClass::kTouch;
-    default: return CommandClass::kAdmin;
+    case Verb::kDecr:
+      return CommandClass::kArithmetic;
+    case Verb::kTouch:
+      return CommandClass::kTouch;
+    default:
+      return CommandClass::kAdmin;
   }
 }
 
@@ -94,13 +98,20 @@ HandlerResult TextSession::WantValue(std::size_t consumed) noexcept {
 
 TextSession::Step TextSession::Advance(Turn& turn) {
   switch (state_) {
-    case State::kRequest: return OnRequest(turn);
-    case State::kKeys: return OnKeys(turn);
-    case State::kValue: return OnValue(turn);
-    case State::kValueEnd: return OnValueEnd(turn);
-    case State::kSkip: return OnSkip(turn);
-    case State::kSkipLine: return OnSkipLine(turn);
-    case State::kClosed: break;
+    case State::kRequest:
+      return OnRequest(turn);
+    case State::kKeys:
+      return OnKeys(turn);
+    case State::kValue:
+      return OnValue(turn);
+    case State::kValueEnd:
+      return OnValueEnd(turn);
+    case State::kSkip:
+      return OnSkip(turn);
+    case State::kSkipLine:
+      return OnSkipLine(turn);
+    case State::kClosed:
+      break;
   }
   return Step::kGoOn;
 }
@@ -110,9 +121,12 @@ TextSession::Step TextSession::OnRequest(Turn& turn) {
   const protocol::ParseResult parsed = protocol::TextParser::Parse(turn.rest(), request);
   turn.at += parsed.consumed;
   switch (parsed.status) {
-    case ParseStatus::kNeedMore: return Step::kNeedInput;
-    case ParseStatus::kKeys: return StartKeys(turn, request);
-    case ParseStatus::kRequest: return RunRequest(turn, request);
+    case ParseStatus::kNeedMore:
+      return Step::kNeedInput;
+    case ParseStatus::kKeys:
+      return StartKeys(turn, request);
+    case ParseStatus::kRequest:
+      return RunRequest(turn, request);
     case ParseStatus::kError:
       Answer(turn, parsed.error, parsed.noreply);
       left_bytes_ = parsed.skip_bytes;
@@ -146,7 +160,8 @@ TextSession::Step TextSession::OnKeys(Turn& turn) {
     const protocol::KeyResult next = protocol::TextParser::NextKey(turn.rest());
     turn.at += next.consumed;
     switch (next.status) {
-      case KeyStatus::kNeedMore: return Step::kNeedInput;
+      case KeyStatus::kNeedMore:
+        return Step::kNeedInput;
       case KeyStatus::kKey:
       case KeyStatus::kLastKey:
         gets.Add(next.key, read_options_);
@@ -231,8 +246,8 @@ TextSession::Step TextSession::OnValueEnd(Turn& turn) {
     if (turn.input[turn.at++] != expected) value_end_ok_ = false;
   }
   command::CommandExecutor& executor = turn.worker.executor();
-  const Reply reply = value_end_ok_ ? executor.Commit(verb_, compare_cas_, handle_)
-                                    : executor.Abandon(handle_);
+  const Reply reply =
+      value_end_ok_ ? executor.Commit(verb_, compare_cas_, handle_) : executor.Abandon(handle_);
   Answer(turn, reply, noreply_);
   state_ = State::kRequest;
   turn.worker.CountRequest(CommandClass::kStore);

@@ -1,10 +1,10 @@
 // One connection speaking the text protocol: bytes in, requests executed, replies out.
 //
-// Retrieval requests are gathered in the worker's batch; anything else first flushes it, so replies keep the order of the
-// requests. Between calls nothing refers to the input.
+// Retrieval requests are gathered in the worker's batch; anything else first flushes it, so replies
+// keep the order of the requests. Between calls nothing refers to the input.
 //
-// Threads: the worker that owns the connection. Invariant: the replies do not depend on how the input is cut.
-// Source: protocol.md 1, style.md 4.
+// Threads: the worker that owns the connection. Invariant: the replies do not depend on how the
+// input is cut. Source: protocol.md 1, style.md 4.
 #pragma once
 
 #include <cstddef>

@@ -12,7 +12,8 @@ using metrics::Counter;
 using metrics::WorkerCounters;
 
 namespace {
-// When the operator of the server does not say (-R): many small requests, still well below a millisecond.
+// When the operator of the server does not say (-R): many small requests, still well below a
+// millisecond.
 constexpr std::uint32_t kDefaultRequestsPerTurn = 500;
 }  // namespace
 

@@ -1,4 +1,5 @@
-// What all connections of one worker share: the store session, the retrieval batch, counters and timing.
+// What all connections of one worker share: the store session, the retrieval batch, counters and
+// timing.
 //
 // Threads: one worker. Ownership: owns the store session; gives its counters back when it ends.
 #pragma once
@@ -21,8 +22,7 @@ namespace podcache {
 class WorkerSession final : public net::WorkerHandler {
  public:
   WorkerSession(store::Store& store, metrics::CounterRegistry& registry,
-                command::AdminCommand& admin, const Clock& clock,
-                std::uint32_t requests_per_turn);
+                command::AdminCommand& admin, const Clock& clock, std::uint32_t requests_per_turn);
   ~WorkerSession() override;
 
   std::unique_ptr<net::ConnectionHandler> NewConnection(const net::ConnectionInfo& info) override;
@@ -37,7 +37,8 @@ class WorkerSession final : public net::WorkerHandler {
   metrics::WorkerCounters& counters() noexcept { return counters_; }
   std::uint32_t requests_per_turn() const noexcept { return requests_per_turn_; }
 
-  // Around the requests of one batch, for podcache_command_duration_seconds: one look at the clock for all of them.
+  // Around the requests of one batch, for podcache_command_duration_seconds: one look at the clock
+  // for all of them.
   void StartBatch() noexcept;
   void CountRequest(metrics::CommandClass command_class) noexcept {
     ++requests_[static_cast<std::size_t>(command_class)];

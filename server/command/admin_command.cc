@@ -44,13 +44,19 @@ void AdminCommand::Execute(const Request& request, metrics::WorkerCounters& coun
       counters.Add(metrics::Counter::kCmdFlush);
       reply = FlushAll(request.arguments);
       break;
-    case Verb::kVerbosity: reply = Verbosity(request.arguments); break;
+    case Verb::kVerbosity:
+      reply = Verbosity(request.arguments);
+      break;
     case Verb::kShutdown:
       reply = Shutdown(request.arguments);
       if (reply == Reply::kOk) return;  // The answer is the end of the connection.
       break;
-    case Verb::kCacheMemlimit: reply = CacheMemlimit(request.arguments); break;
-    default: reply = Reply::kError; break;
+    case Verb::kCacheMemlimit:
+      reply = CacheMemlimit(request.arguments);
+      break;
+    default:
+      reply = Reply::kError;
+      break;
   }
   Answer(reply, request.noreply, counters, output);
 }
@@ -63,8 +69,9 @@ Reply AdminCommand::FlushAll(std::string_view arguments) {
     return Reply::kBadExptime;
   }
   // Zero and negative delays mean now, as in memcached.
-  store_.FlushAll(delay <= 0 ? 0
-                  : delay <= kMaxRelativeSeconds ? clock_.WallSeconds() + delay : delay);
+  store_.FlushAll(delay <= 0                     ? 0
+                  : delay <= kMaxRelativeSeconds ? clock_.WallSeconds() + delay
+                                                 : delay);
   return Reply::kOk;
 }
 

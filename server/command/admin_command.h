@@ -1,4 +1,5 @@
-// Commands that concern the server rather than one key: flush_all, version, verbosity, stats, shutdown, cache_memlimit.
+// Commands that concern the server rather than one key: flush_all, version, verbosity, stats,
+// shutdown, cache_memlimit.
 //
 // Threads: one object for all workers; any thread.
 // Source: protocol.md 2, 6, 8.

@@ -1,4 +1,5 @@
-// `stats items` and `stats slabs`: the whole cache shown as one class, number 1. Its "chunks" are segments.
+// `stats items` and `stats slabs`: the whole cache shown as one class, number 1. Its "chunks" are
+// segments.
 #include <cstdint>
 #include <string>
 #include <string_view>

@@ -18,25 +18,39 @@ namespace {
 
 store::WriteMode ModeOf(Verb verb) noexcept {
   switch (verb) {
-    case Verb::kAdd: return store::WriteMode::kAdd;
-    case Verb::kReplace: return store::WriteMode::kReplace;
-    case Verb::kAppend: return store::WriteMode::kAppend;
-    case Verb::kPrepend: return store::WriteMode::kPrepend;
-    case Verb::kCas: return store::WriteMode::kCas;
-    default: return store::WriteMode::kSet;
+    case Verb::kAdd:
+      return store::WriteMode::kAdd;
+    case Verb::kReplace:
+      return store::WriteMode::kReplace;
+    case Verb::kAppend:
+      return store::WriteMode::kAppend;
+    case Verb::kPrepend:
+      return store::WriteMode::kPrepend;
+    case Verb::kCas:
+      return store::WriteMode::kCas;
+    default:
+      return store::WriteMode::kSet;
   }
 }
 
 Reply ReplyFor(StoreStatus status) noexcept {
   switch (status) {
-    case StoreStatus::kOk: return Reply::kOk;
-    case StoreStatus::kStored: return Reply::kStored;
-    case StoreStatus::kNotStored: return Reply::kNotStored;
-    case StoreStatus::kExists: return Reply::kExists;
-    case StoreStatus::kNotFound: return Reply::kNotFound;
-    case StoreStatus::kTooLarge: return Reply::kTooLarge;
-    case StoreStatus::kOutOfMemory: return Reply::kOutOfMemory;
-    case StoreStatus::kNotNumeric: return Reply::kNotNumeric;
+    case StoreStatus::kOk:
+      return Reply::kOk;
+    case StoreStatus::kStored:
+      return Reply::kStored;
+    case StoreStatus::kNotStored:
+      return Reply::kNotStored;
+    case StoreStatus::kExists:
+      return Reply::kExists;
+    case StoreStatus::kNotFound:
+      return Reply::kNotFound;
+    case StoreStatus::kTooLarge:
+      return Reply::kTooLarge;
+    case StoreStatus::kOutOfMemory:
+      return Reply::kOutOfMemory;
+    case StoreStatus::kNotNumeric:
+      return Reply::kNotNumeric;
   }
   return Reply::kError;
 }
@@ -138,10 +152,17 @@ Reply CommandExecutor::ReplyTo(StoreStatus status) noexcept {
 
 void CommandExecutor::CountCas(StoreStatus status) noexcept {
   switch (status) {
-    case StoreStatus::kStored: counters_.Add(Counter::kCasHits); break;
-    case StoreStatus::kExists: counters_.Add(Counter::kCasBadval); break;
-    case StoreStatus::kNotFound: counters_.Add(Counter::kCasMisses); break;
-    default: break;
+    case StoreStatus::kStored:
+      counters_.Add(Counter::kCasHits);
+      break;
+    case StoreStatus::kExists:
+      counters_.Add(Counter::kCasBadval);
+      break;
+    case StoreStatus::kNotFound:
+      counters_.Add(Counter::kCasMisses);
+      break;
+    default:
+      break;
   }
 }
 

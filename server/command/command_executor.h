@@ -1,7 +1,7 @@
 // Executes parsed requests against the store and says what to reply: the only place that sees both.
 //
-// Retrieval goes through GetBatch; a storage request comes in two steps, because its value arrives in between: Prepare
-// gives room inside the item, Commit publishes it.
+// Retrieval goes through GetBatch; a storage request comes in two steps, because its value arrives
+// in between: Prepare gives room inside the item, Commit publishes it.
 //
 // Threads: one per worker, used on its thread only. What is passed in outlives it.
 #pragma once
@@ -25,7 +25,8 @@ class CommandExecutor {
                   AdminCommand& admin, const Clock& clock) noexcept
       : session_(session), counters_(counters), admin_(admin), clock_(clock) {}
 
-  // Time stands still within a batch of requests that arrived together: at most one look at the clock.
+  // Time stands still within a batch of requests that arrived together: at most one look at the
+  // clock.
   void StartBatch() noexcept { now_seconds_ = 0; }
 
   store::ReadOptions ReadOptionsFor(const protocol::Request& request) noexcept;

@@ -45,9 +45,9 @@ char* GetBatch::Begin(std::size_t index, const store::ItemMeta& meta) {
   // Nothing is committed before End: an item begun again simply starts over.
   item_start_ = output_->Reserve(protocol::kMaxValueHeaderBytes + meta.value_bytes +
                                  kLineEnd.size() + kEndLine.size());
-  char* const value = protocol::WriteValueHeader(item_start_, keys_[index].bytes, meta.client_flags,
-                                                 meta.value_bytes,
-                                                 options_.want_cas ? &meta.cas : nullptr);
+  char* const value =
+      protocol::WriteValueHeader(item_start_, keys_[index].bytes, meta.client_flags,
+                                 meta.value_bytes, options_.want_cas ? &meta.cas : nullptr);
   value_end_ = value + meta.value_bytes;
   return value;
 }
@@ -62,9 +62,9 @@ void GetBatch::Pinned(std::size_t index, const store::ItemMeta& meta,
                       std::unique_ptr<PinnedBytes> value) {
   EndLinesBefore(index);
   char* const start = output_->Reserve(protocol::kMaxValueHeaderBytes);
-  const char* const end = protocol::WriteValueHeader(start, keys_[index].bytes, meta.client_flags,
-                                                     meta.value_bytes,
-                                                     options_.want_cas ? &meta.cas : nullptr);
+  const char* const end =
+      protocol::WriteValueHeader(start, keys_[index].bytes, meta.client_flags, meta.value_bytes,
+                                 options_.want_cas ? &meta.cas : nullptr);
   output_->Commit(static_cast<std::size_t>(end - start));
   output_->AppendPinned(std::move(value));
   output_->Append(kLineEnd);

@@ -1,8 +1,8 @@
-// Gathers the keys of consecutive retrieval requests and looks them up together, so that the store overlaps their cache
-// misses. The replies are the same as one by one.
+// Gathers the keys of consecutive retrieval requests and looks them up together, so that the store
+// overlaps their cache misses. The replies are the same as one by one.
 //
-// Threads: one worker. Ownership: keys are views into the receive buffer: Flush before it is given up.
-// Invariant: no other command runs while keys are pending.
+// Threads: one worker. Ownership: keys are views into the receive buffer: Flush before it is given
+// up. Invariant: no other command runs while keys are pending.
 #pragma once
 
 #include <array>
@@ -24,15 +24,16 @@ class GetBatch final : private store::ValueSink {
 
   // Keys with other options must be flushed before.
   bool Accepts(const store::ReadOptions& options) const noexcept {
-    return count_ == 0 || (options_.want_cas == options.want_cas &&
-                           options_.set_exptime == options.set_exptime &&
-                           options_.exptime == options.exptime);
+    return count_ == 0 ||
+           (options_.want_cas == options.want_cas && options_.set_exptime == options.set_exptime &&
+            options_.exptime == options.exptime);
   }
   bool full() const noexcept { return count_ == store::StoreSession::kMaxBatch; }
 
   // Neither when full nor with options that are not accepted.
   void Add(std::string_view key, const store::ReadOptions& options) noexcept;
-  // The retrieval line of the last added key is complete. With no key pending, its keys were flushed before.
+  // The retrieval line of the last added key is complete. With no key pending, its keys were
+  // flushed before.
   void EndLine(OutputBuffer& output);
   // Looks up what is pending and writes the replies.
   void Flush(OutputBuffer& output);
@@ -57,7 +58,7 @@ class GetBatch final : private store::ValueSink {
 
   // While the store answers.
   OutputBuffer* output_ = nullptr;
-  std::size_t next_ = 0;       // Keys before this one are answered.
+  std::size_t next_ = 0;  // Keys before this one are answered.
   char* item_start_ = nullptr;
   char* value_end_ = nullptr;
 };

@@ -1,8 +1,9 @@
-// What commands need from the rest of the server: figures for `stats`, and the few actions that reach beyond the store.
+// What commands need from the rest of the server: figures for `stats`, and the few actions that
+// reach beyond the store.
 //
 // Implemented by the composition root (server/server.cc), by doubles in unit tests.
-// Threads: called from every worker thread; implementations guard themselves. Calls are rare (administrative commands),
-// they may take a lock but must not wait for other workers.
+// Threads: called from every worker thread; implementations guard themselves. Calls are rare
+// (administrative commands), they may take a lock but must not wait for other workers.
 #pragma once
 
 #include <cstdint>
@@ -39,8 +40,8 @@ struct ServerStats {
   std::uint64_t idle_kicks = 0;  // Shown when an idle timeout is set.
 };
 
-// Values of `stats settings`. The defaults are memcached's; options without effect here show what was given. `maxbytes`
-// and `num_threads` are those in force now.
+// Values of `stats settings`. The defaults are memcached's; options without effect here show what
+// was given. `maxbytes` and `num_threads` are those in force now.
 struct SettingsReport {
   std::uint64_t maxbytes = 64ULL << 20;
   std::uint64_t maxconns = 1024;
@@ -101,7 +102,8 @@ class ServerContext {
   virtual ServerStats Stats() const = 0;
   virtual SettingsReport Settings() const = 0;
 
-  // `cache_memlimit`: the same resize as over the admin interface. False when the target is out of bounds.
+  // `cache_memlimit`: the same resize as over the admin interface. False when the target is out of
+  // bounds.
   virtual bool SetMemoryLimit(std::uint64_t limit_bytes) = 0;
   virtual void SetVerbosity(int level) = 0;
   // Starts stopping the server and returns: graceful as by SIGUSR1, else as by SIGINT.

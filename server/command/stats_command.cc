@@ -56,16 +56,23 @@ struct NamedCounter {
   Counter counter;
 };
 
-constexpr NamedCounter kCommandCounters[] = {
-    {"get_hits", Counter::kGetHits},         {"get_misses", Counter::kGetMisses},
-    {"get_expired", Counter::kGetExpired},   {"get_flushed", Counter::kGetFlushed},
-    {"delete_misses", Counter::kDeleteMisses}, {"delete_hits", Counter::kDeleteHits},
-    {"incr_misses", Counter::kIncrMisses},   {"incr_hits", Counter::kIncrHits},
-    {"decr_misses", Counter::kDecrMisses},   {"decr_hits", Counter::kDecrHits},
-    {"cas_misses", Counter::kCasMisses},     {"cas_hits", Counter::kCasHits},
-    {"cas_badval", Counter::kCasBadval},     {"touch_hits", Counter::kTouchHits},
-    {"touch_misses", Counter::kTouchMisses}, {"store_too_large", Counter::kStoreTooLarge},
-    {"store_no_memory", Counter::kStoreNoMemory}};
+constexpr NamedCounter kCommandCounters[] = {{"get_hits", Counter::kGetHits},
+                                             {"get_misses", Counter::kGetMisses},
+                                             {"get_expired", Counter::kGetExpired},
+                                             {"get_flushed", Counter::kGetFlushed},
+                                             {"delete_misses", Counter::kDeleteMisses},
+                                             {"delete_hits", Counter::kDeleteHits},
+                                             {"incr_misses", Counter::kIncrMisses},
+                                             {"incr_hits", Counter::kIncrHits},
+                                             {"decr_misses", Counter::kDecrMisses},
+                                             {"decr_hits", Counter::kDecrHits},
+                                             {"cas_misses", Counter::kCasMisses},
+                                             {"cas_hits", Counter::kCasHits},
+                                             {"cas_badval", Counter::kCasBadval},
+                                             {"touch_hits", Counter::kTouchHits},
+                                             {"touch_misses", Counter::kTouchMisses},
+                                             {"store_too_large", Counter::kStoreTooLarge},
+                                             {"store_no_memory", Counter::kStoreNoMemory}};
 
 // Memory is not moved between slab classes here: these stay at rest.
 void AppendSlabMover(OutputBuffer& out) {

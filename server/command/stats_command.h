@@ -1,8 +1,9 @@
-// `stats` and its families: figures of the store, the workers and the server under memcached's names.
+// `stats` and its families: figures of the store, the workers and the server under memcached's
+// names.
 //
-// Threads: one object for all workers; any thread. Invariant: a family has exactly memcached's keys, tools count them.
-// `stats reset` moves only what this command shows: the metrics endpoint's counters never fall.
-// Source: protocol.md 6, metrics.md 2.
+// Threads: one object for all workers; any thread. Invariant: a family has exactly memcached's
+// keys, tools count them. `stats reset` moves only what this command shows: the metrics endpoint's
+// counters never fall. Source: protocol.md 6, metrics.md 2.
 #pragma once
 
 #include <cstdint>
@@ -22,9 +23,9 @@ class StatsCommand {
                const ServerContext& context) noexcept
       : store_(store), registry_(registry), context_(context) {}
 
-  // `arguments` is what stands behind the word stats, `counters` are the calling worker's. Appends the whole answer.
-  void Execute(std::string_view arguments, metrics::WorkerCounters& counters,
-               OutputBuffer& output);
+  // `arguments` is what stands behind the word stats, `counters` are the calling worker's. Appends
+  // the whole answer.
+  void Execute(std::string_view arguments, metrics::WorkerCounters& counters, OutputBuffer& output);
 
  private:
   void General(OutputBuffer& output);

@@ -54,8 +54,8 @@ inline constexpr std::string_view kEndLine = "END\r\n";
 
 // "VALUE " key " " flags " " length " " unique, and the line end.
 inline constexpr std::size_t kMaxValueHeaderBytes = 6 + kMaxKeyBytes + 1 + 10 + 1 + 20 + 1 + 20 + 2;
-// Writes the first line of a found item to `at`, where kMaxValueHeaderBytes must be free; returns its end. `cas` may be
-// null: then the line has no unique.
+// Writes the first line of a found item to `at`, where kMaxValueHeaderBytes must be free; returns
+// its end. `cas` may be null: then the line has no unique.
 char* WriteValueHeader(char* at, std::string_view key, std::uint32_t client_flags,
                        std::uint64_t value_bytes, const std::uint64_t* cas) noexcept;
 

@@ -10,7 +10,8 @@ namespace podcache::protocol {
 
 namespace {
 
-// The whole token as a number; from_chars takes a minus for signed types and nothing else but digits.
+// The whole token as a number; from_chars takes a minus for signed types and nothing else but
+// digits.
 template <class Number>
 bool ParseWhole(std::string_view token, Number& out) noexcept {
   Number number = 0;

@@ -12,7 +12,8 @@ namespace podcache::protocol {
 bool ParseUnsigned64(std::string_view token, std::uint64_t& out) noexcept;
 // Strict: digits only, at most kMaxNumber32Bytes. verbosity, cache_memlimit.
 bool ParseUnsigned32(std::string_view token, std::uint32_t& out) noexcept;
-// Strict: an optional minus and digits, together at most kMaxNumber32Bytes. Lengths, exptimes outside storage commands.
+// Strict: an optional minus and digits, together at most kMaxNumber32Bytes. Lengths, exptimes
+// outside storage commands.
 bool ParseSigned32(std::string_view token, std::int32_t& out) noexcept;
 // Lenient, for storage commands: also a leading plus and any number of leading zeros.
 bool ParseExptime(std::string_view token, std::int64_t& out) noexcept;

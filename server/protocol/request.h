@@ -8,7 +8,8 @@
 
 namespace podcache::protocol {
 
-// In groups: retrieval, storage, one key, administration. Meta and binary requests will extend this list at its end.
+// In groups: retrieval, storage, one key, administration. Meta and binary requests will extend this
+// list at its end.
 enum class Verb : std::uint8_t {
   kGet,
   kGets,
@@ -42,7 +43,8 @@ constexpr bool ReturnsCas(Verb verb) noexcept { return verb == Verb::kGets || ve
 constexpr bool SetsExptime(Verb verb) noexcept { return verb == Verb::kGat || verb == Verb::kGats; }
 
 struct Request {
-  // One-key and storage verbs. Empty for retrieval: those keys are taken one by one with TextParser::NextKey.
+  // One-key and storage verbs. Empty for retrieval: those keys are taken one by one with
+  // TextParser::NextKey.
   std::string_view key;
   // Administrative verbs: what stands behind the verb, without leading and trailing spaces.
   std::string_view arguments;

@@ -10,7 +10,8 @@
 
 namespace podcache::protocol {
 
-// Position of the first space or newline, or npos. Tokens are short: eight bytes at a time, no call.
+// Position of the first space or newline, or npos. Tokens are short: eight bytes at a time, no
+// call.
 inline std::size_t FindSeparator(std::string_view text) noexcept {
   static_assert(std::endian::native == std::endian::little, "the lowest set bit is the first byte");
   constexpr std::uint64_t kOnes = 0x0101010101010101ULL;
@@ -21,7 +22,8 @@ inline std::size_t FindSeparator(std::string_view text) noexcept {
     std::uint64_t word;
     std::memcpy(&word, text.data() + at, sizeof word);
     // The lowest mark of each is exact; marks above it may be false, and are not looked at.
-    const std::uint64_t marks = zero_bytes(word ^ (kOnes * ' ')) | zero_bytes(word ^ (kOnes * '\n'));
+    const std::uint64_t marks =
+        zero_bytes(word ^ (kOnes * ' ')) | zero_bytes(word ^ (kOnes * '\n'));
     if (marks != 0) return at + static_cast<std::size_t>(std::countr_zero(marks)) / 8;
   }
   for (; at < text.size(); ++at) {

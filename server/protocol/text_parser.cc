@@ -72,8 +72,8 @@ bool AllKeysFit(std::string_view keys) noexcept {
   return count > 0;
 }
 
-// `line` is the whole line, or its known beginning if it is longer than others may be. `whole` has the bytes to consume
-// with the line, 0 for such a beginning.
+// `line` is the whole line, or its known beginning if it is longer than others may be. `whole` has
+// the bytes to consume with the line, 0 for such a beginning.
 ParseResult ParseRetrieval(Verb verb, std::string_view line, std::size_t whole,
                            Request& request) noexcept {
   std::string_view rest = line.substr(ReturnsCas(verb) ? 4 : 3);
@@ -81,7 +81,8 @@ ParseResult ParseRetrieval(Verb verb, std::string_view line, std::size_t whole,
   request.verb = verb;
   if (SetsExptime(verb)) {
     const std::string_view token = TakeToken(rest);
-    if (whole != 0 && CountLeadingSpaces(rest) == rest.size()) return Error(Reply::kBadFormat, whole);
+    if (whole != 0 && CountLeadingSpaces(rest) == rest.size())
+      return Error(Reply::kBadFormat, whole);
     std::int32_t exptime = 0;
     // A token that goes on behind the known beginning stands behind two thousand spaces.
     if (rest.empty() || !ParseSigned32(token, exptime)) {
@@ -104,7 +105,8 @@ ParseResult ParseOverlong(std::string_view input, Request& request) noexcept {
 }
 
 // set, add, replace, append, prepend, cas.
-ParseResult ParseStorage(std::string_view arguments, std::size_t consumed, Request& request) noexcept {
+ParseResult ParseStorage(std::string_view arguments, std::size_t consumed,
+                         Request& request) noexcept {
   std::string_view rest = arguments;
   request.key = TakeToken(rest);
   const std::string_view flags = TakeToken(rest);
@@ -116,9 +118,10 @@ ParseResult ParseStorage(std::string_view arguments, std::size_t consumed, Reque
     return Error(Reply::kBadFormat, consumed, request.noreply);
   }
   request.value_bytes = static_cast<std::uint64_t>(value_bytes);
-  const bool fine = IsKey(request.key) && ParseClientFlags(flags, request.client_flags) &&
-                    ParseExptime(exptime, request.exptime) &&
-                    (request.verb != Verb::kCas || ParseUnsigned64(TakeToken(rest), request.number));
+  const bool fine =
+      IsKey(request.key) && ParseClientFlags(flags, request.client_flags) &&
+      ParseExptime(exptime, request.exptime) &&
+      (request.verb != Verb::kCas || ParseUnsigned64(TakeToken(rest), request.number));
   if (fine) return Complete(ParseStatus::kRequest, consumed);
   ParseResult result = Error(Reply::kBadFormat, consumed, request.noreply);
   result.skip_bytes = request.value_bytes + kLineEnd.size();
@@ -126,7 +129,8 @@ ParseResult ParseStorage(std::string_view arguments, std::size_t consumed, Reque
 }
 
 // delete, incr, decr, touch. Whatever stands behind the needed arguments is ignored.
-ParseResult ParseOneKey(std::string_view arguments, std::size_t consumed, Request& request) noexcept {
+ParseResult ParseOneKey(std::string_view arguments, std::size_t consumed,
+                        Request& request) noexcept {
   std::string_view rest = arguments;
   request.key = TakeToken(rest);
   const std::string_view operand = TakeToken(rest);
@@ -135,7 +139,8 @@ ParseResult ParseOneKey(std::string_view arguments, std::size_t consumed, Reques
   }
   if (request.verb == Verb::kTouch) {
     std::int32_t exptime = 0;
-    if (!ParseSigned32(operand, exptime)) return Error(Reply::kBadExptime, consumed, request.noreply);
+    if (!ParseSigned32(operand, exptime))
+      return Error(Reply::kBadExptime, consumed, request.noreply);
     request.exptime = exptime;
   } else if (request.verb != Verb::kDelete && !ParseUnsigned64(operand, request.number)) {
     return Error(Reply::kBadDelta, consumed, request.noreply);
@@ -197,8 +202,8 @@ KeyResult TextParser::NextKey(std::string_view input) noexcept {
   constexpr std::size_t kLookAhead = kMaxKeyBytes + 3;
   const std::size_t end = FindSeparator(rest.substr(0, kLookAhead));
   if (end == kNpos) {
-    const bool may_fit = rest.size() <= kMaxKeyBytes ||
-                         (rest.size() == kMaxKeyBytes + 1 && rest.ends_with('\r'));
+    const bool may_fit =
+        rest.size() <= kMaxKeyBytes || (rest.size() == kMaxKeyBytes + 1 && rest.ends_with('\r'));
     result.status = may_fit ? KeyStatus::kNeedMore : KeyStatus::kTooLong;
     return result;
   }
@@ -210,8 +215,9 @@ KeyResult TextParser::NextKey(std::string_view input) noexcept {
     return result;
   }
   result.consumed += last ? end + 1 : end;
-  result.status = !last ? KeyStatus::kKey
-                  : result.key.empty() ? KeyStatus::kEndOfLine : KeyStatus::kLastKey;
+  result.status = !last                ? KeyStatus::kKey
+                  : result.key.empty() ? KeyStatus::kEndOfLine
+                                       : KeyStatus::kLastKey;
   return result;
 }
 

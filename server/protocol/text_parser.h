@@ -1,12 +1,13 @@
 // The parser of the classic text protocol: lines in, requests out.
 //
-// It keeps no state, allocates nothing, does no I/O and never sees value bytes: a storage request says how long its data
-// block is, whoever calls takes the block off the input. The same bytes give the same requests however they are cut:
-// what a result depends on is in the input alone, and as long as that is not decided the answer is kNeedMore.
+// It keeps no state, allocates nothing, does no I/O and never sees value bytes: a storage request
+// says how long its data block is, whoever calls takes the block off the input. The same bytes give
+// the same requests however they are cut: what a result depends on is in the input alone, and as
+// long as that is not decided the answer is kNeedMore.
 //
-// Retrieval lines have no limit. Their keys are taken one at a time with NextKey. A line of at most kMaxLineBytes is
-// waited for and checked as a whole first, so that a bad key in it is answered by one error line and nothing else; of a
-// longer one the keys before the bad one have been served.
+// Retrieval lines have no limit. Their keys are taken one at a time with NextKey. A line of at most
+// kMaxLineBytes is waited for and checked as a whole first, so that a bad key in it is answered by
+// one error line and nothing else; of a longer one the keys before the bad one have been served.
 //
 // Threads: any. Ownership: views in the results refer to the input.
 // Source: protocol.md 1, 2, 10.

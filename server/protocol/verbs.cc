@@ -30,25 +30,44 @@ std::optional<Verb> FindLongVerb(std::string_view word) noexcept {
 std::optional<Verb> FindVerb(std::string_view word) noexcept {
   if (word.size() > kWordBytes) return FindLongVerb(word);
   switch (Pack(word)) {
-    case Pack("get"): return Verb::kGet;
-    case Pack("gets"): return Verb::kGets;
-    case Pack("gat"): return Verb::kGat;
-    case Pack("gats"): return Verb::kGats;
-    case Pack("set"): return Verb::kSet;
-    case Pack("add"): return Verb::kAdd;
-    case Pack("replace"): return Verb::kReplace;
-    case Pack("append"): return Verb::kAppend;
-    case Pack("prepend"): return Verb::kPrepend;
-    case Pack("cas"): return Verb::kCas;
-    case Pack("delete"): return Verb::kDelete;
-    case Pack("incr"): return Verb::kIncr;
-    case Pack("decr"): return Verb::kDecr;
-    case Pack("touch"): return Verb::kTouch;
-    case Pack("version"): return Verb::kVersion;
-    case Pack("stats"): return Verb::kStats;
-    case Pack("quit"): return Verb::kQuit;
-    case Pack("shutdown"): return Verb::kShutdown;
-    default: return std::nullopt;
+    case Pack("get"):
+      return Verb::kGet;
+    case Pack("gets"):
+      return Verb::kGets;
+    case Pack("gat"):
+      return Verb::kGat;
+    case Pack("gats"):
+      return Verb::kGats;
+    case Pack("set"):
+      return Verb::kSet;
+    case Pack("add"):
+      return Verb::kAdd;
+    case Pack("replace"):
+      return Verb::kReplace;
+    case Pack("append"):
+      return Verb::kAppend;
+    case Pack("prepend"):
+      return Verb::kPrepend;
+    case Pack("cas"):
+      return Verb::kCas;
+    case Pack("delete"):
+      return Verb::kDelete;
+    case Pack("incr"):
+      return Verb::kIncr;
+    case Pack("decr"):
+      return Verb::kDecr;
+    case Pack("touch"):
+      return Verb::kTouch;
+    case Pack("version"):
+      return Verb::kVersion;
+    case Pack("stats"):
+      return Verb::kStats;
+    case Pack("quit"):
+      return Verb::kQuit;
+    case Pack("shutdown"):
+      return Verb::kShutdown;
+    default:
+      return std::nullopt;
   }
 }
 

@@ -3,12 +3,16 @@
 import argparse
 import pathlib
 import re
+import shlex
 import socket
+import subprocess
 import sys
+import tempfile
 import time
 
 TIMEOUT_SECONDS = 5
 CUT_SECONDS = 0.05
+START_SECONDS = 120  # The first start of the oracle fetches it.
 ESCAPES = {'r': b'\r', 'n': b'\n', '0': b'\0', '\\': b'\\'}
 
 
@@ -136,25 +140,54 @@ def run(address, steps):
     return None
 
 
-def main():
-    arguments = argparse.ArgumentParser(description=__doc__)
-    arguments.add_argument('--memcached', action='store_true', help='the server is the oracle')
-    arguments.add_argument('address')
-    arguments.add_argument('files', nargs='*', type=pathlib.Path)
-    options = arguments.parse_args()
-    files = options.files or sorted(pathlib.Path(__file__).parent.glob('*.transcript'))
+def start(command, folder):
+    """Starts a server on a socket in the folder; returns the process and the address."""
+    path = f'{folder}/socket'
+    server = subprocess.Popen(shlex.split(command) + ['-s', path])
+    deadline = time.monotonic() + START_SECONDS
+    while time.monotonic() < deadline and server.poll() is None:
+        try:
+            Connection(f'unix:{path}').socket.close()
+            return server, f'unix:{path}'
+        except OSError:
+            time.sleep(0.05)
+    server.kill()
+    sys.exit(f'{command} did not come up')
+
+
+def run_all(address, files, memcached):
     failures = count = 0
     for path in files:
         for title, differs, steps in parse(path):
             count += 1
-            problem = run(options.address, steps)
-            if options.memcached and differs:
+            problem = run(address, steps)
+            if memcached and differs:
                 problem = None if problem else 'memcached answers like us: the note is out of date'
             if problem:
                 failures += 1
                 print(f'{title}: {problem}')
     print(f'{count} cases, {failures} failed')
     return 1 if failures else 0
+
+
+def main():
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument('--memcached', action='store_true', help='the server is the oracle')
+    server = arguments.add_mutually_exclusive_group(required=True)
+    server.add_argument('--start', metavar='COMMAND', help='start this server and stop it afterwards')
+    server.add_argument('--address', help='unix:/path or host:port of a running server')
+    arguments.add_argument('files', nargs='*', type=pathlib.Path)
+    options = arguments.parse_args()
+    files = options.files or sorted(pathlib.Path(__file__).parent.glob('*.transcript'))
+    if options.address:
+        return run_all(options.address, files, options.memcached)
+    with tempfile.TemporaryDirectory() as folder:
+        process, address = start(options.start, folder)
+        try:
+            return run_all(address, files, options.memcached)
+        finally:
+            process.terminate()
+            process.wait(10)
 
 
 if __name__ == '__main__':

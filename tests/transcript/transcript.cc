@@ -1,6 +1,9 @@
 #include "tests/transcript/transcript.h"
 
+#include <regex.h>
+
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstdlib>
 #include <fstream>
@@ -25,10 +28,14 @@ std::optional<LineKind> KindOf(std::string_view word) {
 
 char Escaped(char letter) {
   switch (letter) {
-    case 'r': return '\r';
-    case 'n': return '\n';
-    case '0': return '\0';
-    default: return letter;
+    case 'r':
+      return '\r';
+    case 'n':
+      return '\n';
+    case '0':
+      return '\0';
+    default:
+      return letter;
   }
 }
 
@@ -71,6 +78,23 @@ std::vector<std::filesystem::path> AllFiles(const std::filesystem::path& folder)
   std::ranges::sort(files);
   PODCACHE_CHECK(!files.empty());
   return files;
+}
+
+bool Matches(const std::string& line, const std::string& expression, std::string& group) {
+  std::string extended = expression;
+  for (std::size_t at = 0; (at = extended.find("\\d", at)) != std::string::npos;) {
+    extended.replace(at, 2, "[0-9]");
+  }
+  regex_t compiled;
+  PODCACHE_CHECK(regcomp(&compiled, ("^" + extended + "$").c_str(), REG_EXTENDED) == 0);
+  std::array<regmatch_t, 2> found;
+  const bool matches = regexec(&compiled, line.c_str(), found.size(), found.data(), 0) == 0;
+  if (matches && compiled.re_nsub > 0) {
+    const auto start = static_cast<std::size_t>(found[1].rm_so);
+    group = line.substr(start, static_cast<std::size_t>(found[1].rm_eo) - start);
+  }
+  regfree(&compiled);
+  return matches;
 }
 
 std::string Expand(std::string_view text, std::string_view group) {

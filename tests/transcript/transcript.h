@@ -13,7 +13,8 @@ enum class LineKind : std::uint8_t { kSend, kExpect, kExpectMatch, kCut, kWait, 
 
 struct Line {
   LineKind kind;
-  // kSend, kExpect: may hold "$1", otherwise as written, to be expanded with Expand. kWait: milliseconds.
+  // kSend, kExpect: may hold "$1", otherwise as written, to be expanded with Expand. kWait:
+  // milliseconds.
   std::string text;
 };
 
@@ -22,9 +23,14 @@ struct Case {
   std::vector<Line> lines;
 };
 
-// All cases of one file. Aborts with a message on a line it does not know: the files are part of the tests.
+// All cases of one file. Aborts with a message on a line it does not know: the files are part of
+// the tests.
 std::vector<Case> ReadFile(const std::filesystem::path& file);
 std::vector<std::filesystem::path> AllFiles(const std::filesystem::path& folder);
+
+// Whether the whole of `line` matches the regular expression; `group` gets its first group, if it
+// has one.
+bool Matches(const std::string& line, const std::string& expression, std::string& group);
 
 // Escapes, repetitions and $1 replaced.
 std::string Expand(std::string_view text, std::string_view group);

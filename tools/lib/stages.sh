@@ -8,6 +8,7 @@ build       |          | dev preset: everything, warnings as errors
 unit        | build    | unit and property tests (dev)
 integration | build    | the real server on port 0: protocol, limits, resize, admin (dev)
 fuzz-replay | build    | the fuzz corpora as ordinary tests (dev)
+oracle      |          | the protocol transcripts against memcached 1.6.45, fetched from Debian sid
 cluster     |          | Kubernetes and Helm binaries for the tests (minutes the first time, then cached)
 charts      | build    | helm lint, rendered templates, CRD drift, rights against the permission table
 kube        | build    | Kubernetes client, operator and CRD rules against a real API server
@@ -62,6 +63,8 @@ stage_fuzz-replay() {
   build_preset dev
   run_ctest dev '^fuzz-replay$'
 }
+
+stage_oracle() { "$top/tests/transcript/run.py" --memcached --start "$top/tools/memcached-peer run -t 1"; }
 
 stage_cluster() { "$top/tests/cluster/cluster" build; }
 

@@ -1,11 +1,11 @@
 // Administrative commands through the session, with what the rest of the server is asked for.
+#include <gtest/gtest.h>
+
 #include <chrono>
 #include <set>
 #include <sstream>
 #include <string>
 #include <vector>
-
-#include <gtest/gtest.h>
 
 #include "common/base/version.h"
 #include "tests/unit/server/session/session_harness.h"
@@ -18,7 +18,8 @@ using testing::Harness;
 
 TEST(AdminCommandTest, VersionStartsWithThreeDottedNumbers) {
   Harness harness;
-  EXPECT_EQ(harness.Ask("version\r\n"), "VERSION 1.6.45-podcache-" + std::string(Version()) + "\r\n");
+  EXPECT_EQ(harness.Ask("version\r\n"),
+            "VERSION 1.6.45-podcache-" + std::string(Version()) + "\r\n");
 }
 
 TEST(AdminCommandTest, VerbosityReachesTheServer) {
@@ -40,7 +41,8 @@ TEST(AdminCommandTest, CacheMemlimitAsksForAResize) {
   EXPECT_EQ(harness.Ask("cache_memlimit 1000000000\r\n"),
             "MEMLIMIT_ADJUST_FAILED out of bounds or unable to adjust\r\n");
   EXPECT_EQ(harness.context.asked_limits.back(), 1'000'000'000ULL << 20);
-  for (const char* line : {"cache_memlimit 7\r\n", "cache_memlimit 1000000001\r\n", "cache_memlimit x\r\n"}) {
+  for (const char* line :
+       {"cache_memlimit 7\r\n", "cache_memlimit 1000000001\r\n", "cache_memlimit x\r\n"}) {
     harness.Ask(line);
   }
   EXPECT_EQ(harness.context.asked_limits.size(), 3U);
@@ -80,7 +82,8 @@ TEST(AdminCommandTest, FlushAllCanBeForbiddenAndStillCounts) {
   EXPECT_EQ(harness.Count(metrics::Counter::kCmdFlush), 3U);
 }
 
-// Expiry at the edges of what relative, absolute and past mean; the manual clock stands at 1 700 000 000.
+// Expiry at the edges of what relative, absolute and past mean; the manual clock stands at 1 700
+// 000 000.
 TEST(AdminCommandTest, ExptimesAtTheirEdges) {
   Harness harness;
   constexpr const char* kHit = "VALUE a 0 1\r\nx\r\nEND\r\n";

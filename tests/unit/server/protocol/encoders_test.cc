@@ -1,13 +1,12 @@
 #include "server/protocol/encoders.h"
 
+#include <gtest/gtest.h>
 #include <sys/uio.h>
 
 #include <array>
 #include <cstdint>
 #include <limits>
 #include <string>
-
-#include <gtest/gtest.h>
 
 namespace podcache::protocol {
 namespace {
@@ -71,8 +70,9 @@ TEST(EncodersTest, LinesWithNumbers) {
   AppendStat("threads", 4, output);
   AppendStat("version", "1.2.3", output);
   AppendVersionLine("1.2.3", output);
-  EXPECT_EQ(Contents(output),
-            "0\r\n18446744073709551615\r\nSTAT threads 4\r\nSTAT version 1.2.3\r\nVERSION 1.2.3\r\n");
+  EXPECT_EQ(
+      Contents(output),
+      "0\r\n18446744073709551615\r\nSTAT threads 4\r\nSTAT version 1.2.3\r\nVERSION 1.2.3\r\n");
 }
 
 }  // namespace

@@ -1,13 +1,14 @@
-// Numbers at their limits, beyond them, with signs and odd lengths; expected values as memcached 1.6.45 reads them.
+// Numbers at their limits, beyond them, with signs and odd lengths; expected values as
+// memcached 1.6.45 reads them.
 #include "server/protocol/numbers.h"
+
+#include <gtest/gtest.h>
 
 #include <cstdint>
 #include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
-
-#include <gtest/gtest.h>
 
 namespace podcache::protocol {
 namespace {
@@ -22,7 +23,9 @@ std::optional<Number> Read(bool (*parse)(std::string_view, Number&) noexcept,
 }
 
 TEST(NumbersTest, Unsigned64) {
-  const auto read = [](std::string_view token) { return Read<std::uint64_t>(&ParseUnsigned64, token); };
+  const auto read = [](std::string_view token) {
+    return Read<std::uint64_t>(&ParseUnsigned64, token);
+  };
   EXPECT_EQ(read("0"), 0U);
   EXPECT_EQ(read("18446744073709551614"), 18446744073709551614U);
   EXPECT_EQ(read("18446744073709551615"), 18446744073709551615U);
@@ -30,13 +33,16 @@ TEST(NumbersTest, Unsigned64) {
   EXPECT_EQ(read("99999999999999999999"), std::nullopt);
   EXPECT_EQ(read(std::string(21, '0') + "5"), 5U);
   EXPECT_EQ(read(std::string(22, '0') + "5"), std::nullopt);
-  for (const char* bad : {"", "-", "-1", "+1", "-0", "1x", "x", "0x1", "1.5", "1 ", " 1", "1\t", "1\r"}) {
+  for (const char* bad :
+       {"", "-", "-1", "+1", "-0", "1x", "x", "0x1", "1.5", "1 ", " 1", "1\t", "1\r"}) {
     EXPECT_EQ(read(bad), std::nullopt) << bad;
   }
 }
 
 TEST(NumbersTest, Unsigned32) {
-  const auto read = [](std::string_view token) { return Read<std::uint32_t>(&ParseUnsigned32, token); };
+  const auto read = [](std::string_view token) {
+    return Read<std::uint32_t>(&ParseUnsigned32, token);
+  };
   EXPECT_EQ(read("4294967294"), 4294967294U);
   EXPECT_EQ(read("4294967295"), 4294967295U);
   EXPECT_EQ(read("4294967296"), std::nullopt);
@@ -46,7 +52,9 @@ TEST(NumbersTest, Unsigned32) {
 }
 
 TEST(NumbersTest, Signed32) {
-  const auto read = [](std::string_view token) { return Read<std::int32_t>(&ParseSigned32, token); };
+  const auto read = [](std::string_view token) {
+    return Read<std::int32_t>(&ParseSigned32, token);
+  };
   EXPECT_EQ(read("2147483646"), 2147483646);
   EXPECT_EQ(read("2147483647"), 2147483647);
   EXPECT_EQ(read("2147483648"), std::nullopt);
@@ -79,7 +87,9 @@ TEST(NumbersTest, ExptimeOfStorageCommands) {
 }
 
 TEST(NumbersTest, ClientFlagsAreTheLow32Bits) {
-  const auto read = [](std::string_view token) { return Read<std::uint32_t>(&ParseClientFlags, token); };
+  const auto read = [](std::string_view token) {
+    return Read<std::uint32_t>(&ParseClientFlags, token);
+  };
   EXPECT_EQ(read("4294967295"), 4294967295U);
   EXPECT_EQ(read("4294967296"), 0U);
   EXPECT_EQ(read("4294967297"), 1U);

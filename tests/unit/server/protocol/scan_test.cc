@@ -1,9 +1,9 @@
 #include "server/protocol/scan.h"
 
+#include <gtest/gtest.h>
+
 #include <string>
 #include <string_view>
-
-#include <gtest/gtest.h>
 
 namespace podcache::protocol {
 namespace {

@@ -1,16 +1,19 @@
-// The parser alone. What the replies are to whole conversations is tested with the session and the transcripts.
+// The parser alone. What the replies are to whole conversations is tested with the session and the
+// transcripts.
 #include "server/protocol/text_parser.h"
+
+#include <gtest/gtest.h>
 
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include <gtest/gtest.h>
-
 namespace podcache::protocol {
 namespace {
 
-ParseResult Parse(std::string_view input, Request& request) { return TextParser::Parse(input, request); }
+ParseResult Parse(std::string_view input, Request& request) {
+  return TextParser::Parse(input, request);
+}
 
 ParseResult Parse(std::string_view input) {
   Request request;
@@ -51,21 +54,30 @@ TEST(TextParserTest, LinesEndWithOrWithoutCarriageReturn) {
 
 TEST(TextParserTest, SeveralSpacesCountAsOne) {
   Request request;
-  EXPECT_EQ(Parse("incr   k    18446744073709551615   \r\n", request).status, ParseStatus::kRequest);
+  EXPECT_EQ(Parse("incr   k    18446744073709551615   \r\n", request).status,
+            ParseStatus::kRequest);
   EXPECT_EQ(request.key, "k");
   EXPECT_EQ(request.number, 18446744073709551615U);
 }
 
 TEST(TextParserTest, EveryVerbIsKnownAndNothingElse) {
   const std::vector<std::pair<std::string, Verb>> lines = {
-      {"set k 0 0 1", Verb::kSet},         {"add k 0 0 1", Verb::kAdd},
-      {"replace k 0 0 1", Verb::kReplace}, {"append k 0 0 1", Verb::kAppend},
-      {"prepend k 0 0 1", Verb::kPrepend}, {"cas k 0 0 1 1", Verb::kCas},
-      {"delete k", Verb::kDelete},         {"incr k 1", Verb::kIncr},
-      {"decr k 1", Verb::kDecr},           {"touch k 1", Verb::kTouch},
-      {"flush_all", Verb::kFlushAll},      {"version", Verb::kVersion},
-      {"verbosity 1", Verb::kVerbosity},   {"stats", Verb::kStats},
-      {"quit", Verb::kQuit},               {"shutdown", Verb::kShutdown},
+      {"set k 0 0 1", Verb::kSet},
+      {"add k 0 0 1", Verb::kAdd},
+      {"replace k 0 0 1", Verb::kReplace},
+      {"append k 0 0 1", Verb::kAppend},
+      {"prepend k 0 0 1", Verb::kPrepend},
+      {"cas k 0 0 1 1", Verb::kCas},
+      {"delete k", Verb::kDelete},
+      {"incr k 1", Verb::kIncr},
+      {"decr k 1", Verb::kDecr},
+      {"touch k 1", Verb::kTouch},
+      {"flush_all", Verb::kFlushAll},
+      {"version", Verb::kVersion},
+      {"verbosity 1", Verb::kVerbosity},
+      {"stats", Verb::kStats},
+      {"quit", Verb::kQuit},
+      {"shutdown", Verb::kShutdown},
       {"cache_memlimit 64", Verb::kCacheMemlimit}};
   for (const auto& [line, verb] : lines) {
     Request request;
@@ -133,8 +145,8 @@ TEST(TextParserTest, DataLengthAtItsEdges) {
   for (const char* length : {"0", "2147483644", "2147483645"}) {
     EXPECT_EQ(Parse(std::string("set k 0 0 ") + length + "\r\n").status, ParseStatus::kRequest);
   }
-  for (const char* length : {"2147483646", "2147483647", "4294967296", "99999999999999999999", "-1",
-                             "+1", "x", "1.5"}) {
+  for (const char* length :
+       {"2147483646", "2147483647", "4294967296", "99999999999999999999", "-1", "+1", "x", "1.5"}) {
     ExpectError(std::string("set k 0 0 ") + length, Reply::kBadFormat);
   }
 }
@@ -163,7 +175,8 @@ TEST(TextParserTest, NoreplyHidesEveryErrorOfItsCommand) {
     EXPECT_EQ(Parse(std::string(line) + "\r\n", request).status, ParseStatus::kRequest) << line;
     EXPECT_TRUE(request.noreply) << line;
   }
-  for (const char* line : {"version noreply", "stats noreply", "delete noreply k", "delete xnoreply"}) {
+  for (const char* line :
+       {"version noreply", "stats noreply", "delete noreply k", "delete xnoreply"}) {
     Request request;
     EXPECT_EQ(Parse(std::string(line) + "\r\n", request).status, ParseStatus::kRequest) << line;
     EXPECT_FALSE(request.noreply) << line;
@@ -199,7 +212,8 @@ TEST(TextParserTest, LineLimitAtItsEdges) {
   EXPECT_EQ(Parse(over).status, ParseStatus::kClose);
   EXPECT_EQ(Parse(over + "\n").status, ParseStatus::kClose);
   EXPECT_EQ(Parse(over + "\r\nversion\r\n").status, ParseStatus::kClose);
-  EXPECT_EQ(Parse("delete k" + std::string(kMaxLineBytes, ' ') + "\r\n").status, ParseStatus::kClose);
+  EXPECT_EQ(Parse("delete k" + std::string(kMaxLineBytes, ' ') + "\r\n").status,
+            ParseStatus::kClose);
   EXPECT_EQ(Parse(std::string(4096, ' ')).status, ParseStatus::kClose);
 }
 
@@ -212,7 +226,8 @@ TEST(TextParserTest, RetrievalLinesMayBeLonger) {
     EXPECT_EQ(result.consumed, std::string_view(start).size() - 2) << start;
   }
   for (const char* start : {"getx k", "gatss 10 k", "get", "mg k"}) {
-    EXPECT_EQ(Parse(start + std::string(2 * kMaxLineBytes, 'x')).status, ParseStatus::kClose) << start;
+    EXPECT_EQ(Parse(start + std::string(2 * kMaxLineBytes, 'x')).status, ParseStatus::kClose)
+        << start;
   }
   // A command cannot start with a space; but the line is not cut off either.
   const std::string line = "get k" + many;

@@ -15,8 +15,10 @@ Harness::Harness(const command::CommandOptions& options, const store::StoreOptio
 
 std::string Harness::Ask(std::string_view input) { return Connection(*this).Receive(input); }
 
-Connection::Connection(Harness& harness)
-    : worker_(*harness.worker), handler_(worker_.NewConnection({})) {}
+Connection::Connection(Harness& harness) : Connection(*harness.worker) {}
+
+Connection::Connection(net::WorkerHandler& worker)
+    : worker_(worker), handler_(worker_.NewConnection({})) {}
 
 std::string Connection::Receive(std::string_view bytes) {
   std::string sent;

@@ -1,6 +1,8 @@
-// A server without sockets: the session over a real store, on a manual clock, fed the way `net` feeds it.
+// A server without sockets: the session over a real store, on a manual clock, fed the way `net`
+// feeds it.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -34,7 +36,7 @@ class RecordingContext final : public command::ServerContext {
   command::ServerStats stats = {.libevent_version = "2.1.12-stable"};
   command::SettingsReport settings;
   bool accept_limit = true;
-  int verbosity = 0;
+  std::atomic<int> verbosity = 0;
   std::vector<std::uint64_t> asked_limits;
   std::vector<bool> shutdowns;
 };
@@ -67,6 +69,7 @@ class Harness {
 class Connection {
  public:
   explicit Connection(Harness& harness);
+  explicit Connection(net::WorkerHandler& worker);
 
   // The bytes arrive with one read; returns what is sent until more input is wanted.
   std::string Receive(std::string_view bytes);
