@@ -12,7 +12,14 @@ using nlohmann::json;
 
 // An API server whose gate is off drops the field without a word, and the pod would hang at start.
 absl::StatusOr<bool> KeepsRestartPolicy(kube::ApiClient& client, const std::string& ns) {
-  const json container = {{"name", "probe"}, {"image", "podcache.dev/never-run"}};
+  // Also where the namespace enforces the restricted Pod Security Standard.
+  const json container = {{"name", "probe"},
+                          {"image", "podcache.dev/never-run"},
+                          {"securityContext",
+                           {{"allowPrivilegeEscalation", false},
+                            {"capabilities", {{"drop", json::array({"ALL"})}}},
+                            {"runAsNonRoot", true},
+                            {"seccompProfile", {{"type", "RuntimeDefault"}}}}}};
   json sidecar = container;
   sidecar["name"] = "sidecar";
   sidecar["restartPolicy"] = "Always";

@@ -6,7 +6,7 @@ import yaml
 import chart
 
 TABLE = yaml.safe_load((chart.ROOT / "manifests/rbac/permissions.yaml").read_text())["permissions"]
-SCOPES = {"watched", "cluster", "profiles", "nodes", "own"}
+SCOPES = {"watched", "cluster", "profiles", "nodes", "own", "probe"}
 
 
 def rights(rules):
@@ -57,6 +57,11 @@ class Permissions(unittest.TestCase):
         granted = roles(chart.render({"operator.readNodes": True}))
         self.assertEqual(granted[("ClusterRole", None, "podcache-operator")],
                          table("watched", "cluster", "profiles", "nodes"))
+
+    def test_probe_before_1_33(self):
+        for version, scopes in (("1.29.0", ("own", "probe")), ("1.32.9-gke.1", ("own", "probe")), ("1.33.0", ("own",))):
+            granted = roles(chart.render(kube_version=version))
+            self.assertEqual(granted[("Role", chart.NAMESPACE, "podcache-operator")], table(*scopes), version)
 
     def test_watched_namespaces(self):
         """The webhook configuration is the one cluster-wide right left."""

@@ -27,6 +27,7 @@ REFUSED = [
     ("operator.watchNamespaces", ["a", "a"], "watchNamespaces"),
     ("operator.maxConcurrentResizes", 0, "maxConcurrentResizes"),
     ("operator.logLevel", "loud", "logLevel"),
+    ("operator.logLevel", "warn", "logLevel"),
     ("operator.resources", {"cpu": "1"}, "cpu"),
     ("operator.podLabels", {"a": 1}, "podLabels"),
     ("webhook.excludedNamespaces", [1], "excludedNamespaces"),

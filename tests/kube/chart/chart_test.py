@@ -66,12 +66,12 @@ class Rights(unittest.TestCase):
         table = yaml.safe_load((ROOT / "manifests/rbac/permissions.yaml").read_text())["permissions"]
         for entry in table:
             rule, scope = entry["rule"], entry["scope"]
-            namespace = {"own": NAMESPACE, "watched": "shop"}.get(scope, "")
+            namespace = {"own": NAMESPACE, "probe": NAMESPACE, "watched": "shop"}.get(scope, "")
             for verb in rule["verbs"]:
                 for name in rule.get("resourceNames", [""]):
                     with self.subTest(resource=rule["resources"], verb=verb, name=name):
                         granted = self.allowed(rule["apiGroups"][0], rule["resources"][0], verb, name, namespace)
-                        self.assertEqual(granted, scope != "nodes")
+                        self.assertEqual(granted, scope not in ("nodes", "probe"))
 
     def test_has_nothing_more(self):
         for group, resource, verb, name, namespace in (
