@@ -26,7 +26,7 @@ class Scrape(Step):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        cls.prometheus = Prometheus(cls.cluster)
+        cls.prometheus = Prometheus(cls.cluster, [cls.env.web])
         cls.prometheus.start()
         cls.selector = f'{{namespace="{SHOP}",pod="{cls.env.web.pod}"}}'
 

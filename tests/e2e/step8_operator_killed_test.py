@@ -14,7 +14,7 @@ ATTEMPTS = 5
 class OperatorKilled(Step):
     def operator_pids(self):
         """Processes of all operator pods, found by their containers."""
-        pods = install.get(self.cluster, "pods", "-n", install.NAMESPACE, "-l", "app.kubernetes.io/name=podcache")["items"]
+        pods = install.get(self.cluster, "pods", "-n", install.NAMESPACE, "-l", "app.kubernetes.io/name=podcache-operator")["items"]
         ids = {each["containerID"].rpartition("/")[2] for pod in pods for each in pod["status"]["containerStatuses"]}
         tasks = self.cluster.run(self.cluster.state / "bin" / "ctr", "tasks", "ls").stdout
         return [int(pid) for name, pid in re.findall(r"^(\w+)\s+(\d+)", tasks, re.M) if name in ids]
@@ -34,7 +34,7 @@ class OperatorKilled(Step):
         for attempt in range(ATTEMPTS):
             self.env.patch_sidecar({"memory": {"size": "256Mi"}})
             self.env.wait_until_sized(256 * MIB, 2, seconds=120)
-            self.env.app.fill("bulk", 0, 400_000)
+            self.env.app.fill("bulk", 0, 200_000, 1000)
             since = time.time()
             self.env.patch_sidecar({"memory": {"size": "96Mi"}})
             killed = self.kill_when(lambda: int(self.env.web.metrics().get("podcache_memory_budget_target_bytes"))

@@ -14,8 +14,8 @@ const (
 	batch    = 50
 )
 
-// valueBytes is the mean size of a value; sizes spread evenly from 2/5 to 8/5 of it. Set once, before any value is made.
-var valueBytes = 250
+// defaultBytes is the mean size of a value where none is asked for.
+const defaultBytes = 250
 
 // result is what a fill or a verification met.
 type result struct {
@@ -46,14 +46,22 @@ func (r *result) fail(err error) {
 
 func key(prefix string, number int) string { return fmt.Sprintf("%s:%08d", prefix, number) }
 
-// value is a function of key and version alone, so that whoever reads an item knows what it must be.
-func value(key string, version uint32) []byte {
+// items is a range of items: numbers from..to-1 of a prefix, with values of a mean size.
+type items struct {
+	prefix   string
+	from, to int
+	mean     int // bytes
+}
+
+// value follows from key, version and mean size, so that whoever reads an item knows what it must be. Sizes spread
+// evenly from 2/5 to 8/5 of the mean.
+func value(key string, version uint32, mean int) []byte {
 	state := uint64(14695981039346656037) // FNV-1a, then xorshift
 	for i := 0; i < len(key); i++ {
 		state = (state ^ uint64(key[i])) * 1099511628211
 	}
 	state = (state ^ uint64(version)) * 1099511628211
-	size := valueBytes*2/5 + int(state%uint64(valueBytes*6/5))
+	size := mean*2/5 + int(state%uint64(mean*6/5))
 	out := make([]byte, size)
 	for i := range out {
 		state ^= state << 13
@@ -64,12 +72,12 @@ func value(key string, version uint32) []byte {
 	return out
 }
 
-// fill writes version 0 of the items from..to-1.
-func fill(client *memcache.Client, prefix string, from, to int) result {
-	return inParallel(from, to, func(first, last int) (part result) {
+// fill writes version 0 of the items.
+func fill(client *memcache.Client, all items) result {
+	return inParallel(all.from, all.to, func(first, last int) (part result) {
 		for number := first; number < last; number++ {
-			name := key(prefix, number)
-			if err := client.Set(&memcache.Item{Key: name, Value: value(name, 0)}); err != nil {
+			name := key(all.prefix, number)
+			if err := client.Set(&memcache.Item{Key: name, Value: value(name, 0, all.mean)}); err != nil {
 				part.fail(err)
 				continue
 			}
@@ -79,13 +87,13 @@ func fill(client *memcache.Client, prefix string, from, to int) result {
 	})
 }
 
-// verify reads the items from..to-1 in multi-key requests and compares each with version 0.
-func verify(client *memcache.Client, prefix string, from, to int) result {
-	return inParallel(from, to, func(first, last int) (part result) {
+// verify reads the items in multi-key requests and compares each with version 0.
+func verify(client *memcache.Client, all items) result {
+	return inParallel(all.from, all.to, func(first, last int) (part result) {
 		for number := first; number < last; number += batch {
 			names := make([]string, 0, batch)
 			for each := number; each < min(number+batch, last); each++ {
-				names = append(names, key(prefix, each))
+				names = append(names, key(all.prefix, each))
 			}
 			found, err := client.GetMulti(names)
 			if err != nil {
@@ -96,7 +104,7 @@ func verify(client *memcache.Client, prefix string, from, to int) result {
 				switch item := found[name]; {
 				case item == nil:
 					part.Misses++
-				case bytes.Equal(item.Value, value(name, 0)):
+				case bytes.Equal(item.Value, value(name, 0, all.mean)):
 					part.Hits++
 				default:
 					part.Wrong++

@@ -117,7 +117,7 @@ func (w *worker) mixed(once *counts) error {
 		w.next++
 		once.Sets++
 		// Until the answer is there, neither the old nor the new value would be wrong.
-		if err := w.client.Set(&memcache.Item{Key: name, Value: value(name, w.next)}); err != nil {
+		if err := w.client.Set(&memcache.Item{Key: name, Value: value(name, w.next, w.load.options.valueBytes)}); err != nil {
 			return err
 		}
 		w.versions[number] = w.next
@@ -150,7 +150,7 @@ func (w *worker) get(name string, number int, once *counts) error {
 		return err
 	}
 	once.Hits++
-	if w.versions[number] == 0 || !bytes.Equal(item.Value, value(name, w.versions[number])) {
+	if w.versions[number] == 0 || !bytes.Equal(item.Value, value(name, w.versions[number], w.load.options.valueBytes)) {
 		once.Wrong++
 	}
 	return nil
@@ -169,14 +169,14 @@ func (w *worker) readThrough(once *counts) error {
 	switch {
 	case err == nil:
 		once.Hits++
-		if !bytes.Equal(item.Value, value(name, 0)) {
+		if !bytes.Equal(item.Value, value(name, 0, w.load.options.valueBytes)) {
 			once.Wrong++
 		}
 		return nil
 	case errors.Is(err, memcache.ErrCacheMiss):
 		once.Misses++
 		once.Sets++
-		return w.client.Set(&memcache.Item{Key: name, Value: value(name, 0)})
+		return w.client.Set(&memcache.Item{Key: name, Value: value(name, 0, w.load.options.valueBytes)})
 	default:
 		return err
 	}

@@ -1,17 +1,18 @@
 // App is the sample application of the end-to-end tests and of the demonstration: it uses a cache beside it through an
 // ordinary client library, checks every answer against what it knows, and tells over HTTP how that went.
 //
-//	GET  /status                       phase, counts of the mixed load, last verification
-//	GET  /stats                        the cache's own `stats`
-//	POST /fill?prefix=&from=&to=       write items
-//	POST /verify?prefix=&from=&to=     read items and compare: hits, misses, wrong values, errors
-//	GET  /healthz                      200 once the first fill is done
+//	GET  /status                            phase, counts of the mixed load, last verification
+//	GET  /stats                             the cache's own `stats`
+//	POST /fill?prefix=&from=&to=&bytes=     write items whose values are of that mean size
+//	POST /verify?prefix=&from=&to=&bytes=   read them and compare: hits, misses, wrong values, errors
+//	GET  /healthz                           200 once the first fill is done
 //
 // With -once it writes and reads a few items over each given address and exits: 0 if all was right.
 package main
 
 import (
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"log"
@@ -35,6 +36,7 @@ type options struct {
 	rate         int
 	keysEach     int
 	readThrough  bool
+	valueBytes   int
 	once         bool
 	startSeconds int
 }
@@ -48,11 +50,11 @@ func parseOptions() options {
 	flag.IntVar(&o.rate, "rate", 2000, "requests a second of the mixed load, over all workers")
 	flag.IntVar(&o.keysEach, "keys", 2000, "keys of each worker of the mixed load")
 	flag.BoolVar(&o.readThrough, "read-through", false, "instead of the mixed load: read keys, some more often than others, and write what was missed")
-	flag.IntVar(&valueBytes, "value-bytes", valueBytes, "mean size of a value")
+	flag.IntVar(&o.valueBytes, "value-bytes", defaultBytes, "mean size of a value")
 	flag.BoolVar(&o.once, "once", false, "write, read and delete -items items over every address, then exit")
 	flag.IntVar(&o.startSeconds, "start-seconds", 30, "how long to wait for the cache at start")
 	flag.Parse()
-	if valueBytes < 10 || o.items < 0 || o.workers < 0 || o.keysEach < 1 {
+	if o.valueBytes < 10 || o.items < 0 || o.workers < 0 || o.keysEach < 1 {
 		log.Fatal("-value-bytes must be at least 10, -keys at least 1, -items and -workers not negative")
 	}
 	return o
@@ -102,7 +104,7 @@ type application struct {
 }
 
 func (a *application) run(o options) {
-	filled := fill(a.client, pinnedPrefix, 0, o.items)
+	filled := fill(a.client, items{pinnedPrefix, 0, o.items, o.valueBytes})
 	a.first.Store(filled)
 	if filled.Errors > 0 {
 		a.phase.Store("failed")
@@ -138,18 +140,21 @@ func (a *application) handler() http.Handler {
 	return mux
 }
 
-// ranged makes a handler of a function over a range of items, given as prefix, from and to (exclusive).
-func (a *application) ranged(do func(*memcache.Client, string, int, int) result) http.HandlerFunc {
+// ranged makes a handler of a function over a range of items, given as prefix, from, to (exclusive) and bytes.
+func (a *application) ranged(do func(*memcache.Client, items) result) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		query := r.URL.Query()
 		from, errFrom := strconv.Atoi(query.Get("from"))
 		to, errTo := strconv.Atoi(query.Get("to"))
+		mean, errMean := strconv.Atoi(query.Get("bytes"))
 		prefix := query.Get("prefix")
-		if errFrom != nil || errTo != nil || prefix == "" || from < 0 || to < from || to > 10_000_000 {
-			http.Error(w, "prefix, from and to are needed, 0 <= from <= to <= 10000000", http.StatusBadRequest)
+		bad := errors.Join(errFrom, errTo, errMean)
+		if bad != nil || prefix == "" || from < 0 || to < from || to > 10_000_000 || mean < 10 || mean > 1_000_000 {
+			http.Error(w, "prefix, from, to and bytes are needed: 0 <= from <= to <= 10000000, 10 <= bytes <= 1000000",
+				http.StatusBadRequest)
 			return
 		}
-		answer(w, do(a.client, prefix, from, to))
+		answer(w, do(a.client, items{prefix, from, to, mean}))
 	}
 }
 
@@ -168,8 +173,8 @@ func runOnce(o options, servers []string) int {
 			return 1
 		}
 		prefix := fmt.Sprintf("once%d", number)
-		written := fill(client, prefix, 0, o.items)
-		read := verify(client, prefix, 0, o.items)
+		written := fill(client, items{prefix, 0, o.items, o.valueBytes})
+		read := verify(client, items{prefix, 0, o.items, o.valueBytes})
 		log.Printf("%s: %d stored, %d hits, %d misses, %d wrong, %d errors", server, written.Stored, read.Hits,
 			read.Misses, read.Wrong, written.Errors+read.Errors)
 		if written.Stored != o.items || read.Hits != o.items {

@@ -72,8 +72,9 @@ class Client:
         """The cache's own `stats`, asked over the application's connection."""
         return self._call("/stats", timeout=10)
 
-    def fill(self, prefix, first, last):
-        return self._call(f"/fill?prefix={prefix}&from={first}&to={last}", "POST")
+    def fill(self, prefix, first, last, mean_bytes=250):
+        return self._call(f"/fill?prefix={prefix}&from={first}&to={last}&bytes={mean_bytes}", "POST")
 
-    def verify(self, prefix, first, last):
-        return self._call(f"/verify?prefix={prefix}&from={first}&to={last}", "POST")
+    def verify(self, prefix, first, last, mean_bytes=250):
+        """What reading the items met; they must have been filled with the same mean size."""
+        return self._call(f"/verify?prefix={prefix}&from={first}&to={last}&bytes={mean_bytes}", "POST")
