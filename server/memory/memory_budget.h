@@ -1,7 +1,7 @@
 // What counts against the one memory budget, and how much it may be.
 //
-// Threads: any. Everything is a relaxed atomic: the sums are for decisions that tolerate being a moment old.
-// Units: bytes.
+// Threads: any. Everything is a relaxed atomic: the sums are for decisions that tolerate being a
+// moment old. Units: bytes.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,8 @@ namespace podcache::memory {
 
 class MemoryBudget {
  public:
-  explicit MemoryBudget(std::uint64_t limit_bytes) noexcept : limit_(limit_bytes), target_(limit_bytes) {}
+  explicit MemoryBudget(std::uint64_t limit_bytes) noexcept
+      : limit_(limit_bytes), target_(limit_bytes) {}
 
   // In force: never below what is still held while a shrink is under way.
   std::uint64_t limit_bytes() const noexcept { return limit_.load(std::memory_order_relaxed); }
@@ -25,9 +26,12 @@ class MemoryBudget {
   std::uint64_t segment_bytes() const noexcept { return segments_.load(std::memory_order_relaxed); }
   std::uint64_t index_bytes() const noexcept { return index_.load(std::memory_order_relaxed); }
   std::uint64_t external_bytes() const noexcept {
-    return static_cast<std::uint64_t>(std::max<std::int64_t>(0, external_.load(std::memory_order_relaxed)));
+    return static_cast<std::uint64_t>(
+        std::max<std::int64_t>(0, external_.load(std::memory_order_relaxed)));
   }
-  std::uint64_t used_bytes() const noexcept { return segment_bytes() + index_bytes() + external_bytes(); }
+  std::uint64_t used_bytes() const noexcept {
+    return segment_bytes() + index_bytes() + external_bytes();
+  }
   // Negative when over the ceiling.
   std::int64_t headroom_bytes() const noexcept {
     return static_cast<std::int64_t>(ceiling_bytes()) - static_cast<std::int64_t>(used_bytes());
@@ -35,7 +39,9 @@ class MemoryBudget {
 
   void AddSegments(std::int64_t delta) noexcept { Add(segments_, delta); }
   void AddIndex(std::int64_t delta) noexcept { Add(index_, delta); }
-  void AddExternal(std::int64_t delta) noexcept { external_.fetch_add(delta, std::memory_order_relaxed); }
+  void AddExternal(std::int64_t delta) noexcept {
+    external_.fetch_add(delta, std::memory_order_relaxed);
+  }
 
  private:
   static void Add(std::atomic<std::uint64_t>& counter, std::int64_t delta) noexcept {

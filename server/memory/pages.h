@@ -11,7 +11,9 @@ namespace podcache::memory {
 // Of the running kernel; not always 4 KiB.
 std::size_t PageBytes() noexcept;
 std::uint64_t PhysicalMemoryBytes() noexcept;
-inline std::size_t RoundUp(std::size_t n, std::size_t unit) noexcept { return (n + unit - 1) / unit * unit; }
+inline std::size_t RoundUp(std::size_t n, std::size_t unit) noexcept {
+  return (n + unit - 1) / unit * unit;
+}
 
 // Address space without memory behind it; `alignment` is a power of two and at least a page.
 char* ReserveRange(std::size_t bytes, std::size_t alignment) noexcept;
@@ -23,8 +25,8 @@ void DecommitPages(char* p, std::size_t bytes) noexcept;
 char* MapPages(std::size_t bytes) noexcept;
 void UnmapPages(char* p, std::size_t bytes) noexcept;
 
-// Huge pages only where a unit of `commit_bytes` is a whole number of them, so that resident memory still moves in
-// units we count. Elsewhere they are switched off for the range.
+// Huge pages only where a unit of `commit_bytes` is a whole number of them, so that resident memory
+// still moves in units we count. Elsewhere they are switched off for the range.
 void AdviseHugePages(char* p, std::size_t bytes, std::size_t commit_bytes) noexcept;
 
 }  // namespace podcache::memory

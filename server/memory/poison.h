@@ -1,6 +1,7 @@
 // Marks item memory that nobody may touch, for the address sanitizer; nothing in other builds.
 //
-// Threads: any; the caller owns the bytes. Both ends lie on 8-byte boundaries, the sanitizer's granularity.
+// Threads: any; the caller owns the bytes. Both ends lie on 8-byte boundaries, the sanitizer's
+// granularity.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +21,9 @@
 namespace podcache::memory {
 
 #ifdef PODCACHE_ADDRESS_SANITIZER
-inline void Poison(const void* p, std::size_t bytes) noexcept { __asan_poison_memory_region(p, bytes); }
+inline void Poison(const void* p, std::size_t bytes) noexcept {
+  __asan_poison_memory_region(p, bytes);
+}
 inline void Unpoison(const void* p, std::size_t bytes) noexcept {
   __asan_unpoison_memory_region(p, bytes);
 }

@@ -14,8 +14,8 @@ constexpr std::size_t kRangeAlignment = std::size_t{2} << 20;
 
 }  // namespace
 
-SegmentPool::SegmentPool(std::size_t segment_bytes, std::uint64_t min_bytes, std::uint64_t max_bytes,
-                         MemoryBudget& budget, AllocationGate& gate)
+SegmentPool::SegmentPool(std::size_t segment_bytes, std::uint64_t min_bytes,
+                         std::uint64_t max_bytes, MemoryBudget& budget, AllocationGate& gate)
     : budget_(budget), gate_(gate), shift_(static_cast<unsigned>(std::countr_zero(segment_bytes))) {
   PODCACHE_CHECK(std::has_single_bit(segment_bytes) && segment_bytes % PageBytes() == 0);
   std::uint64_t bytes = std::max(min_bytes, max_bytes);
@@ -33,7 +33,8 @@ SegmentPool::SegmentPool(std::size_t segment_bytes, std::uint64_t min_bytes, std
 }
 
 SegmentPool::~SegmentPool() {
-  // The sanitizer's marks outlive a mapping: whoever gets these addresses next must not trip over them.
+  // The sanitizer's marks outlive a mapping: whoever gets these addresses next must not trip over
+  // them.
   Unpoison(base_, std::size_t{next_unused_.load()} << shift_);
   UnmapPages(base_, range_bytes_);
   UnmapPages(reinterpret_cast<char*>(links_), sizeof(std::uint32_t) * id_limit_);

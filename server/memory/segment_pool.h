@@ -1,10 +1,10 @@
-// Equal segments of memory in one reserved address range: committed on first use, kept for reuse, given back to the
-// kernel when the budget shrinks.
+// Equal segments of memory in one reserved address range: committed on first use, kept for reuse,
+// given back to the kernel when the budget shrinks.
 //
-// Threads: any; one mutex, innermost in the lock order, never held during a system call that frees pages.
-// Invariants: segment 0 is never handed out, so that offset 0 can mean "nothing". A free segment is poisoned for the
-// address sanitizer; who takes one unpoisons what it uses.
-// Ownership: the pool owns the range; a taken segment belongs to the taker until Give.
+// Threads: any; one mutex, innermost in the lock order, never held during a system call that frees
+// pages. Invariants: segment 0 is never handed out, so that offset 0 can mean "nothing". A free
+// segment is poisoned for the address sanitizer; who takes one unpoisons what it uses. Ownership:
+// the pool owns the range; a taken segment belongs to the taker until Give.
 #pragma once
 
 #include <atomic>
@@ -21,10 +21,10 @@ inline constexpr std::uint32_t kNoSegment = 0;
 
 class SegmentPool {
  public:
-  // `segment_bytes` is a power of two and a multiple of the page. The range is as large as `max_bytes` if the system
-  // grants it, less otherwise, but at least `min_bytes`.
-  SegmentPool(std::size_t segment_bytes, std::uint64_t min_bytes, std::uint64_t max_bytes, MemoryBudget& budget,
-              AllocationGate& gate);
+  // `segment_bytes` is a power of two and a multiple of the page. The range is as large as
+  // `max_bytes` if the system grants it, less otherwise, but at least `min_bytes`.
+  SegmentPool(std::size_t segment_bytes, std::uint64_t min_bytes, std::uint64_t max_bytes,
+              MemoryBudget& budget, AllocationGate& gate);
   ~SegmentPool();
   SegmentPool(const SegmentPool&) = delete;
   SegmentPool& operator=(const SegmentPool&) = delete;
@@ -36,16 +36,21 @@ class SegmentPool {
   // Ids are below this.
   std::uint32_t id_limit() const noexcept { return id_limit_; }
   // Ids from here on were never used.
-  std::uint32_t used_id_limit() const noexcept { return next_unused_.load(std::memory_order_relaxed); }
+  std::uint32_t used_id_limit() const noexcept {
+    return next_unused_.load(std::memory_order_relaxed);
+  }
   std::uint64_t max_bytes() const noexcept { return std::uint64_t{id_limit_ - 1} << shift_; }
 
   // How many segments can still be taken within the budget; negative when it is exceeded.
   std::int64_t Available() const noexcept;
-  std::uint32_t free_segments() const noexcept { return free_count_.load(std::memory_order_relaxed); }
+  std::uint32_t free_segments() const noexcept {
+    return free_count_.load(std::memory_order_relaxed);
+  }
 
   // Takes a segment if more than `keep` are available. kNoSegment if not.
   std::uint32_t Take(std::int64_t keep) noexcept;
-  // Takes an already committed one, if more than `keep` are free, whatever the budget says: no memory is added by that.
+  // Takes an already committed one, if more than `keep` are free, whatever the budget says: no
+  // memory is added by that.
   std::uint32_t TakeCommitted(std::int64_t keep) noexcept;
   void Give(std::uint32_t id) noexcept;
   // Returns the pages of one free segment to the kernel; false when there is none.

@@ -1,10 +1,11 @@
-// flush_all: a sequence number that every segment carries. Items in segments of an older number are gone.
+// flush_all: a sequence number that every segment carries. Items in segments of an older number are
+// gone.
 //
-// A delayed flush happens at the first operation whose clock says it is due, before that operation does anything.
+// A delayed flush happens at the first operation whose clock says it is due, before that operation
+// does anything.
 //
-// Threads: any. An operation loads the epoch while it holds its partition's lock, so that it never stores into an older
-// epoch than what it replaces.
-// Lock order: innermost.
+// Threads: any. An operation loads the epoch while it holds its partition's lock, so that it never
+// stores into an older epoch than what it replaces. Lock order: innermost.
 #pragma once
 
 #include <atomic>
@@ -36,7 +37,8 @@ class FlushState {
   // Nothing older than `epoch` is left.
   void SweepDone(std::uint32_t epoch) noexcept {
     MutexLock lock(mutex_);
-    if (epoch == epoch_.load(std::memory_order_relaxed)) sweep_pending_.store(false, std::memory_order_relaxed);
+    if (epoch == epoch_.load(std::memory_order_relaxed))
+      sweep_pending_.store(false, std::memory_order_relaxed);
   }
 
  private:

@@ -9,7 +9,8 @@
 namespace podcache::store {
 namespace {
 
-// Load, in hundredths, above which an array grows and below which it shrinks; after shrinking it is at kTargetLoad.
+// Load, in hundredths, above which an array grows and below which it shrinks; after shrinking it is
+// at kTargetLoad.
 constexpr std::uint64_t kMaxLoad = 82;
 constexpr std::uint64_t kMinLoad = 45;
 constexpr std::uint64_t kTargetLoad = 72;
@@ -22,7 +23,8 @@ bool Place(Bucket* buckets, std::uint32_t count, std::uint32_t home, const Slot&
     for (Slot& slot : buckets[i].slots) {
       if (!slot.empty()) continue;
       slot = entry;
-      for (std::uint32_t passed = home; passed != i; passed = passed + 1 == count ? 0 : passed + 1) {
+      for (std::uint32_t passed = home; passed != i;
+           passed = passed + 1 == count ? 0 : passed + 1) {
         ++buckets[passed].passed;
       }
       return true;
@@ -62,7 +64,8 @@ bool Index::Insert(Partition& partition, std::uint64_t hash, Location location) 
   Slot entry;
   entry.Set(tag, 0, location);
   Bucket* const buckets = partition.buckets.load(std::memory_order_relaxed);
-  if (!Place(buckets, partition.bucket_count, Home(tag, partition.bucket_count), entry)) return false;
+  if (!Place(buckets, partition.bucket_count, Home(tag, partition.bucket_count), entry))
+    return false;
   partition.items.Add(1);
   return true;
 }
@@ -70,7 +73,8 @@ bool Index::Insert(Partition& partition, std::uint64_t hash, Location location) 
 void Index::Remove(Partition& partition, std::uint64_t hash, Slot* slot) noexcept {
   const std::uint32_t count = partition.bucket_count;
   Bucket* const buckets = partition.buckets.load(std::memory_order_relaxed);
-  const auto offset = static_cast<std::size_t>(reinterpret_cast<char*>(slot) - reinterpret_cast<char*>(buckets));
+  const auto offset =
+      static_cast<std::size_t>(reinterpret_cast<char*>(slot) - reinterpret_cast<char*>(buckets));
   const auto at = static_cast<std::uint32_t>(offset / sizeof(Bucket));
   for (std::uint32_t i = Home(Tag(hash), count); i != at; i = i + 1 == count ? 0 : i + 1) {
     PODCACHE_DCHECK(buckets[i].passed > 0);

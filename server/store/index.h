@@ -1,14 +1,16 @@
 // From the hash of a key to where its record lies.
 //
-// Many partitions, each with its own lock and its own array of 64-byte buckets: 7 slots and a count of the entries that
-// found their bucket full and went on to a following one. An array grows by an eighth, a page at least, and shrinks when
-// mostly empty; only its own partition waits for that, never the whole index. An empty partition has no array.
+// Many partitions, each with its own lock and its own array of 64-byte buckets: 7 slots and a count
+// of the entries that found their bucket full and went on to a following one. An array grows by an
+// eighth, a page at least, and shrinks when mostly empty; only its own partition waits for that,
+// never the whole index. An empty partition has no array.
 //
-// A slot is 22 bits of tag, 2 bits of use frequency, 40 bits of location. The tag alone decides the bucket (its upper
-// bits, scaled to the number of buckets), so a new array is filled from the old one without reading any item.
+// A slot is 22 bits of tag, 2 bits of use frequency, 40 bits of location. The tag alone decides the
+// bucket (its upper bits, scaled to the number of buckets), so a new array is filled from the old
+// one without reading any item.
 //
-// Threads: everything about a partition needs its lock, except the counters, which anybody may read, and Prefetch.
-// Ownership: the arrays are the index's; they count against the budget.
+// Threads: everything about a partition needs its lock, except the counters, which anybody may
+// read, and Prefetch. Ownership: the arrays are the index's; they count against the budget.
 #pragma once
 
 #include <atomic>
@@ -33,10 +35,13 @@ class Slot {
   bool empty() const noexcept { return word_ == 0; }
   std::uint32_t tag() const noexcept { return static_cast<std::uint32_t>(word_ >> kTagShift); }
   Location location() const noexcept { return word_ & ((std::uint64_t{1} << kLocationBits) - 1); }
-  unsigned frequency() const noexcept { return static_cast<unsigned>(word_ >> kFrequencyShift) & 3; }
+  unsigned frequency() const noexcept {
+    return static_cast<unsigned>(word_ >> kFrequencyShift) & 3;
+  }
 
   void Set(std::uint32_t tag, unsigned frequency, Location location) noexcept {
-    word_ = (std::uint64_t{tag} << kTagShift) | (std::uint64_t{frequency} << kFrequencyShift) | location;
+    word_ = (std::uint64_t{tag} << kTagShift) | (std::uint64_t{frequency} << kFrequencyShift) |
+            location;
   }
   void SetLocation(Location location) noexcept { Set(tag(), frequency(), location); }
   void SetFrequency(unsigned frequency) noexcept { Set(tag(), frequency, location()); }
@@ -73,12 +78,13 @@ class PartitionCounter {
 struct alignas(128) Partition {
   SpinLock lock;
   std::uint32_t bucket_count GUARDED_BY(lock) = 0;
-  std::atomic<Bucket*> buckets{nullptr};  // Written under the lock; read without it only to prefetch.
+  std::atomic<Bucket*> buckets{
+      nullptr};  // Written under the lock; read without it only to prefetch.
   PartitionCounter items;
   PartitionCounter item_bytes;
-  PartitionCounter total_items;    // Stored since start.
-  PartitionCounter stored_bytes;   // Records written by clients since start.
-  PartitionCounter reclaimed;      // Expired or flushed items whose place was taken back.
+  PartitionCounter total_items;   // Stored since start.
+  PartitionCounter stored_bytes;  // Records written by clients since start.
+  PartitionCounter reclaimed;     // Expired or flushed items whose place was taken back.
   PartitionCounter expired;
   PartitionCounter expired_unfetched;
 };
@@ -91,7 +97,9 @@ class Index {
   Index(const Index&) = delete;
   Index& operator=(const Index&) = delete;
 
-  Partition& PartitionOf(std::uint64_t hash) noexcept { return partitions_[hash >> partition_shift_ & mask_]; }
+  Partition& PartitionOf(std::uint64_t hash) noexcept {
+    return partitions_[hash >> partition_shift_ & mask_];
+  }
   std::size_t partition_count() const noexcept { return mask_ + 1; }
   Partition& partition(std::size_t i) noexcept { return partitions_[i]; }
   const Partition& partition(std::size_t i) const noexcept { return partitions_[i]; }
@@ -99,7 +107,8 @@ class Index {
 
   // The slot with this hash's tag for which match(location) holds, or nullptr.
   template <class Match>
-  Slot* Find(Partition& partition, std::uint64_t hash, Match&& match) const noexcept REQUIRES(partition.lock) {
+  Slot* Find(Partition& partition, std::uint64_t hash, Match&& match) const noexcept
+      REQUIRES(partition.lock) {
     const std::uint32_t count = partition.bucket_count;
     if (count == 0) return nullptr;
     Bucket* const buckets = partition.buckets.load(std::memory_order_relaxed);
@@ -115,10 +124,13 @@ class Index {
     }
     return nullptr;
   }
-  // False when there is neither a free slot nor memory for more. Invalidates slot pointers of the partition.
-  bool Insert(Partition& partition, std::uint64_t hash, Location location) noexcept REQUIRES(partition.lock);
+  // False when there is neither a free slot nor memory for more. Invalidates slot pointers of the
+  // partition.
+  bool Insert(Partition& partition, std::uint64_t hash, Location location) noexcept
+      REQUIRES(partition.lock);
   // May shrink the array: invalidates slot pointers of the partition.
-  void Remove(Partition& partition, std::uint64_t hash, Slot* slot) noexcept REQUIRES(partition.lock);
+  void Remove(Partition& partition, std::uint64_t hash, Slot* slot) noexcept
+      REQUIRES(partition.lock);
 
   void Prefetch(std::uint64_t hash) const noexcept {
     __builtin_prefetch(&partitions_[hash >> partition_shift_ & mask_]);

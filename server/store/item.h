@@ -1,20 +1,22 @@
-// How records lie in a segment. A segment is a sequence of records, each a multiple of 8 bytes; the first 8 bytes of
-// every record are a header that says how long it is, so a segment can be walked.
+// How records lie in a segment. A segment is a sequence of records, each a multiple of 8 bytes; the
+// first 8 bytes of every record are a header that says how long it is, so a segment can be walked.
 //
 //   item     header | cas 8? | exptime 4? | client flags 4? | key | value | padding
-//   large    header | cas 8? | exptime 4? | client flags 4? | value bytes 8 | key | padding to 8 | piece entries 8 each
-//   piece    header | hash of the item's key 8 | bytes of a large value
+//   large    header | cas 8? | exptime 4? | client flags 4? | value bytes 8 | key | padding to 8 |
+//   piece entries 8 each piece    header | hash of the item's key 8 | bytes of a large value
 //   padding  header | nothing
 //
-// Optional fields are there only when they are needed: an item without expiry, flags and explicit CAS costs 8 bytes.
+// Optional fields are there only when they are needed: an item without expiry, flags and explicit
+// CAS costs 8 bytes.
 //
-// Header bits:  0-1 kind | 2 has exptime | 3 has flags | 4 has cas | 5 fetched | 6 cas observed | 7 stale and 8 win
-// (kept for the meta commands) | 9-16 key bytes | 17-43 length | 44-63 last access, seconds modulo 2^20.
-// Length of an item: 17-31 value bytes, 32-43 record units of 8 bytes. Of every other kind: 17-43 record units.
+// Header bits:  0-1 kind | 2 has exptime | 3 has flags | 4 has cas | 5 fetched | 6 cas observed | 7
+// stale and 8 win (kept for the meta commands) | 9-16 key bytes | 17-43 length | 44-63 last access,
+// seconds modulo 2^20. Length of an item: 17-31 value bytes, 32-43 record units of 8 bytes. Of
+// every other kind: 17-43 record units.
 //
-// Threads: header and exptime are atomic words: a walker reads them while somebody else holds the item's partition lock.
-// Which optional fields there are, the key and the record's length never change; the rest changes under the partition
-// lock of the item's key only.
+// Threads: header and exptime are atomic words: a walker reads them while somebody else holds the
+// item's partition lock. Which optional fields there are, the key and the record's length never
+// change; the rest changes under the partition lock of the item's key only.
 #pragma once
 
 #include <atomic>
@@ -42,7 +44,8 @@ inline constexpr std::uint64_t kHasExptime = 1U << 2;
 inline constexpr std::uint64_t kHasFlags = 1U << 3;
 inline constexpr std::uint64_t kHasCas = 1U << 4;
 inline constexpr std::uint64_t kFetched = 1U << 5;
-// A client knows the item's CAS id: it must not survive a change of the value, nor change without one.
+// A client knows the item's CAS id: it must not survive a change of the value, nor change without
+// one.
 inline constexpr std::uint64_t kObserved = 1U << 6;
 inline constexpr unsigned kKeyShift = 9;
 inline constexpr unsigned kValueShift = 17;
@@ -107,7 +110,8 @@ constexpr std::size_t OptionalBytes(std::uint64_t bits) noexcept {
 
 inline std::size_t RecordBytes(const ItemFields& fields) noexcept {
   const std::size_t fixed = kHeaderBytes + OptionalBytes(fields.LayoutBits()) + fields.key.size();
-  if (fields.kind == RecordKind::kLarge) return RoundToUnit(fixed + 8) + std::size_t{fields.pieces} * 8;
+  if (fields.kind == RecordKind::kLarge)
+    return RoundToUnit(fixed + 8) + std::size_t{fields.pieces} * 8;
   return RoundToUnit(fixed + static_cast<std::size_t>(fields.value_bytes));
 }
 
@@ -119,22 +123,29 @@ class Record {
   std::uint64_t Header() const noexcept { return Word().load(std::memory_order_relaxed); }
   void SetHeader(std::uint64_t value) noexcept { Word().store(value, std::memory_order_relaxed); }
 
-  static RecordKind KindOf(std::uint64_t h) noexcept { return static_cast<RecordKind>(h & header::kKindMask); }
+  static RecordKind KindOf(std::uint64_t h) noexcept {
+    return static_cast<RecordKind>(h & header::kKindMask);
+  }
   static std::size_t BytesOf(std::uint64_t h) noexcept {
-    return kUnitBytes * static_cast<std::size_t>(KindOf(h) == RecordKind::kItem
-                                                     ? (h >> header::kItemUnitsShift) & header::kItemUnitsMask
-                                                     : (h >> header::kUnitsShift) & header::kUnitsMask);
+    return kUnitBytes *
+           static_cast<std::size_t>(KindOf(h) == RecordKind::kItem
+                                        ? (h >> header::kItemUnitsShift) & header::kItemUnitsMask
+                                        : (h >> header::kUnitsShift) & header::kUnitsMask);
   }
   RecordKind kind() const noexcept { return KindOf(Header()); }
   std::size_t bytes() const noexcept { return BytesOf(Header()); }
   char* data() const noexcept { return p_; }
 
   // Items and large items.
-  static std::size_t KeyBytesOf(std::uint64_t h) noexcept { return (h >> header::kKeyShift) & 0xff; }
+  static std::size_t KeyBytesOf(std::uint64_t h) noexcept {
+    return (h >> header::kKeyShift) & 0xff;
+  }
   static std::size_t KeyOffset(std::uint64_t h) noexcept {
     return kHeaderBytes + OptionalBytes(h) + (KindOf(h) == RecordKind::kLarge ? 8U : 0U);
   }
-  std::string_view Key(std::uint64_t h) const noexcept { return {p_ + KeyOffset(h), KeyBytesOf(h)}; }
+  std::string_view Key(std::uint64_t h) const noexcept {
+    return {p_ + KeyOffset(h), KeyBytesOf(h)};
+  }
   std::uint32_t Exptime(std::uint64_t h) const noexcept {
     return (h & header::kHasExptime) != 0 ? ExptimeWord(h).load(std::memory_order_relaxed) : 0;
   }
@@ -146,7 +157,9 @@ class Record {
     return (h & header::kHasFlags) != 0 ? Load<std::uint32_t>(FlagsOffset(h)) : 0;
   }
   // The record must have the field.
-  void SetClientFlags(std::uint64_t h, std::uint32_t flags) noexcept { Store(FlagsOffset(h), flags); }
+  void SetClientFlags(std::uint64_t h, std::uint32_t flags) noexcept {
+    Store(FlagsOffset(h), flags);
+  }
   std::uint64_t ExplicitCas(std::uint64_t h) const noexcept {
     return (h & header::kHasCas) != 0 ? Load<std::uint64_t>(kHeaderBytes) : 0;
   }
@@ -154,12 +167,15 @@ class Record {
     if (KindOf(h) == RecordKind::kLarge) return Load<std::uint64_t>(KeyOffset(h) - 8);
     return (h >> header::kValueShift) & header::kValueMask;
   }
-  static std::uint32_t AccessOf(std::uint64_t h) noexcept { return static_cast<std::uint32_t>(h >> header::kAccessShift); }
+  static std::uint32_t AccessOf(std::uint64_t h) noexcept {
+    return static_cast<std::uint32_t>(h >> header::kAccessShift);
+  }
 
   // Items only.
   char* Value(std::uint64_t h) const noexcept { return p_ + KeyOffset(h) + KeyBytesOf(h); }
   static std::uint64_t WithValueBytes(std::uint64_t h, std::uint64_t value_bytes) noexcept {
-    return (h & ~(header::kValueMask << header::kValueShift)) | (value_bytes << header::kValueShift);
+    return (h & ~(header::kValueMask << header::kValueShift)) |
+           (value_bytes << header::kValueShift);
   }
   static std::uint64_t WithAccess(std::uint64_t h, std::uint32_t access) noexcept {
     return (h & ~(header::kAccessMask << header::kAccessShift)) |
@@ -167,7 +183,9 @@ class Record {
   }
 
   // Large items only.
-  static std::size_t PiecesOffset(std::uint64_t h) noexcept { return RoundToUnit(KeyOffset(h) + KeyBytesOf(h)); }
+  static std::size_t PiecesOffset(std::uint64_t h) noexcept {
+    return RoundToUnit(KeyOffset(h) + KeyBytesOf(h));
+  }
   static std::uint32_t PieceCount(std::uint64_t h) noexcept {
     return static_cast<std::uint32_t>((BytesOf(h) - PiecesOffset(h)) / 8);
   }
@@ -183,7 +201,9 @@ class Record {
   char* PieceData() const noexcept { return p_ + kPieceHeaderBytes; }
 
   // The writers of whole records. `bytes` is a multiple of the unit.
-  void WritePadding(std::size_t bytes) noexcept { SetHeader(OtherHeader(RecordKind::kPadding, bytes)); }
+  void WritePadding(std::size_t bytes) noexcept {
+    SetHeader(OtherHeader(RecordKind::kPadding, bytes));
+  }
   void WritePieceHeader(std::size_t bytes, std::uint64_t hash) noexcept {
     SetHeader(OtherHeader(RecordKind::kPiece, bytes));
     Store(kHeaderBytes, hash);
@@ -193,9 +213,9 @@ class Record {
     const std::size_t bytes = RecordBytes(fields);
     std::uint64_t h = fields.LayoutBits() | fields.state_bits |
                       (std::uint64_t{fields.key.size()} << header::kKeyShift);
-    h = fields.kind == RecordKind::kItem
-            ? h | (fields.value_bytes << header::kValueShift) | ((bytes / kUnitBytes) << header::kItemUnitsShift)
-            : h | OtherHeader(fields.kind, bytes);
+    h = fields.kind == RecordKind::kItem ? h | (fields.value_bytes << header::kValueShift) |
+                                               ((bytes / kUnitBytes) << header::kItemUnitsShift)
+                                         : h | OtherHeader(fields.kind, bytes);
     h = WithAccess(h, fields.access);
     SetHeader(h);
     if (fields.explicit_cas != 0) Store(kHeaderBytes, fields.explicit_cas);

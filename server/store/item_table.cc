@@ -35,7 +35,8 @@ Found ItemTable::Examine(Slot* slot, Moment moment) const noexcept {
   return found;
 }
 
-Found ItemTable::Find(Partition& partition, std::string_view key, std::uint64_t hash, Moment moment) noexcept {
+Found ItemTable::Find(Partition& partition, std::string_view key, std::uint64_t hash,
+                      Moment moment) noexcept {
   Slot* const slot = index_.Find(partition, hash, [&](Location location) {
     const Record record(log_.At(location));
     return record.Key(record.Header()) == key;
@@ -43,12 +44,13 @@ Found ItemTable::Find(Partition& partition, std::string_view key, std::uint64_t 
   return Examine(slot, moment);
 }
 
-Found ItemTable::FindAt(Partition& partition, std::uint64_t hash, Location location, Moment moment) noexcept {
+Found ItemTable::FindAt(Partition& partition, std::uint64_t hash, Location location,
+                        Moment moment) noexcept {
   return Examine(index_.Find(partition, hash, [&](Location l) { return l == location; }), moment);
 }
 
-Found ItemTable::FindOwner(Partition& partition, std::uint64_t hash, Location piece_location, Moment moment,
-                           std::uint32_t& piece) noexcept {
+Found ItemTable::FindOwner(Partition& partition, std::uint64_t hash, Location piece_location,
+                           Moment moment, std::uint32_t& piece) noexcept {
   Slot* const slot = index_.Find(partition, hash, [&](Location location) {
     const Record record(log_.At(location));
     const std::uint64_t h = record.Header();
@@ -85,7 +87,8 @@ std::size_t ItemTable::ItemBytes(const Found& found) const noexcept {
   return bytes;
 }
 
-bool ItemTable::Publish(Partition& partition, std::uint64_t hash, const Found& old, Location fresh) noexcept {
+bool ItemTable::Publish(Partition& partition, std::uint64_t hash, const Found& old,
+                        Location fresh) noexcept {
   Found found;
   found.location = fresh;
   found.record = Record(log_.At(fresh));
@@ -129,13 +132,15 @@ ItemFields ItemTable::FieldsForCopy(const Found& found) const noexcept {
   return fields;
 }
 
-void ItemTable::Relocate(Partition& partition, Found& found, const ItemFields& fields, Location fresh) noexcept {
+void ItemTable::Relocate(Partition& partition, Found& found, const ItemFields& fields,
+                         Location fresh) noexcept {
   Record copy(log_.At(fresh));
   copy.WriteItemHead(fields);
   const std::uint64_t h = copy.Header();
   if (fields.kind == RecordKind::kLarge) {
     const std::size_t entries = std::size_t{fields.pieces} * 8;
-    std::memcpy(copy.data() + Record::PiecesOffset(h), found.record.data() + Record::PiecesOffset(found.header), entries);
+    std::memcpy(copy.data() + Record::PiecesOffset(h),
+                found.record.data() + Record::PiecesOffset(found.header), entries);
   } else {
     std::memcpy(copy.Value(h), found.record.Value(found.header), fields.value_bytes);
   }
@@ -149,7 +154,8 @@ void ItemTable::Relocate(Partition& partition, Found& found, const ItemFields& f
   found.header = h;
 }
 
-void ItemTable::RelocatePiece(Found& owner, std::uint32_t piece, std::uint64_t hash, Location fresh) noexcept {
+void ItemTable::RelocatePiece(Found& owner, std::uint32_t piece, std::uint64_t hash,
+                              Location fresh) noexcept {
   const PieceEntry old = owner.record.Piece(owner.header, piece);
   const Record from(log_.At(old.location));
   const std::size_t bytes = from.bytes();
@@ -160,9 +166,12 @@ void ItemTable::RelocatePiece(Found& owner, std::uint32_t piece, std::uint64_t h
   log_.MarkDead(old.location, bytes);
 }
 
-bool ItemTable::OverwriteInPlace(Found& found, const ItemFields& fields, std::string_view value) noexcept {
+bool ItemTable::OverwriteInPlace(Found& found, const ItemFields& fields,
+                                 std::string_view value) noexcept {
   const std::uint64_t h = found.header;
-  if (!IsOverwritable(h) || fields.kind != RecordKind::kItem || value.size() > kMaxInPlaceValueBytes) return false;
+  if (!IsOverwritable(h) || fields.kind != RecordKind::kItem ||
+      value.size() > kMaxInPlaceValueBytes)
+    return false;
   ItemFields shape = fields;
   shape.keep_exptime_field = (h & header::kHasExptime) != 0;
   const std::size_t wanted = RecordBytes(shape);
@@ -184,7 +193,9 @@ bool ItemTable::OverwriteInPlace(Found& found, const ItemFields& fields, std::st
 
 bool ItemTable::SetValueInPlace(Found& found, std::string_view value) noexcept {
   const std::uint64_t h = found.header;
-  if (!IsOverwritable(h) || Record::KeyOffset(h) + Record::KeyBytesOf(h) + value.size() > Record::BytesOf(h)) return false;
+  if (!IsOverwritable(h) ||
+      Record::KeyOffset(h) + Record::KeyBytesOf(h) + value.size() > Record::BytesOf(h))
+    return false;
   found.header = Record::WithValueBytes(h, value.size());
   found.record.SetHeader(found.header);
   std::memcpy(found.record.Value(found.header), value.data(), value.size());
@@ -202,7 +213,8 @@ void ItemTable::MarkPiecesDead(const Found& found) noexcept {
 void ItemTable::MarkRecordDead(const Found& found) noexcept {
   const std::size_t bytes = Record::BytesOf(found.header);
   // Header and key stay readable for whoever walks the segment; pieces may still be sent from.
-  const std::size_t body = RoundToUnit(Record::KeyOffset(found.header) + Record::KeyBytesOf(found.header));
+  const std::size_t body =
+      RoundToUnit(Record::KeyOffset(found.header) + Record::KeyBytesOf(found.header));
   memory::Poison(found.record.data() + body, bytes - body);
   log_.MarkDead(found.location, bytes);
 }

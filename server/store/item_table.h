@@ -1,10 +1,10 @@
 // Items, found by key: the index and the records it points to, kept in step.
 //
-// Everything that changes which record a key has, or what a record says, goes through here. Knows nothing of sessions,
-// eviction policy or budgets.
+// Everything that changes which record a key has, or what a record says, goes through here. Knows
+// nothing of sessions, eviction policy or budgets.
 //
-// Threads: every operation on a key happens under the lock of its partition. Slots and records in a `Found` are valid
-// while that lock is held and nothing was inserted or removed since.
+// Threads: every operation on a key happens under the lock of its partition. Slots and records in a
+// `Found` are valid while that lock is held and nothing was inserted or removed since.
 #pragma once
 
 #include <cstddef>
@@ -39,7 +39,8 @@ struct Found {
 
 class ItemTable {
  public:
-  ItemTable(Index& index, SegmentLog& log, FlushState& flush) : index_(index), log_(log), flush_(flush) {}
+  ItemTable(Index& index, SegmentLog& log, FlushState& flush)
+      : index_(index), log_(log), flush_(flush) {}
 
   Index& index() noexcept { return index_; }
   SegmentLog& log() noexcept { return log_; }
@@ -62,10 +63,12 @@ class ItemTable {
   // Live bytes of the item: its record and its pieces.
   std::size_t ItemBytes(const Found& found) const noexcept;
 
-  // The record at `fresh`, complete, becomes the key's; whatever `old` was is dead. False without room in the index.
+  // The record at `fresh`, complete, becomes the key's; whatever `old` was is dead. False without
+  // room in the index.
   bool Publish(Partition& partition, std::uint64_t hash, const Found& old, Location fresh) noexcept
       REQUIRES(partition.lock);
-  void Remove(Partition& partition, std::uint64_t hash, const Found& found) noexcept REQUIRES(partition.lock);
+  void Remove(Partition& partition, std::uint64_t hash, const Found& found) noexcept
+      REQUIRES(partition.lock);
   // Counts an item that was found expired or flushed and is now removed or replaced.
   void CountReclaimed(Partition& partition, const Found& found) noexcept REQUIRES(partition.lock);
   // A record that was allocated and will not be published.
@@ -73,13 +76,15 @@ class ItemTable {
 
   // The fields of a copy of the record elsewhere: an observed CAS id becomes explicit.
   ItemFields FieldsForCopy(const Found& found) const noexcept;
-  // Copies the record with these fields to `fresh` and points the slot there; pieces stay where they are.
-  void Relocate(Partition& partition, Found& found, const ItemFields& fields, Location fresh) noexcept
-      REQUIRES(partition.lock);
-  void RelocatePiece(Found& owner, std::uint32_t piece, std::uint64_t hash, Location fresh) noexcept;
+  // Copies the record with these fields to `fresh` and points the slot there; pieces stay where
+  // they are.
+  void Relocate(Partition& partition, Found& found, const ItemFields& fields,
+                Location fresh) noexcept REQUIRES(partition.lock);
+  void RelocatePiece(Found& owner, std::uint32_t piece, std::uint64_t hash,
+                     Location fresh) noexcept;
 
-  // Replaces value, flags and exptime where they are, if the new item has the same shape, is about as large, and nobody
-  // knows the CAS id. `value` must not overlap the record.
+  // Replaces value, flags and exptime where they are, if the new item has the same shape, is about
+  // as large, and nobody knows the CAS id. `value` must not overlap the record.
   bool OverwriteInPlace(Found& found, const ItemFields& fields, std::string_view value) noexcept;
   // Replaces only the value, if it fits and nobody knows the CAS id.
   bool SetValueInPlace(Found& found, std::string_view value) noexcept;

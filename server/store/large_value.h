@@ -50,7 +50,7 @@ class LargeUpload {
  private:
   struct Piece {
     Reservation reservation;
-    std::uint32_t bytes = 0;   // Of value it has room for.
+    std::uint32_t bytes = 0;  // Of value it has room for.
     std::uint32_t filled = 0;
   };
   bool NextPiece() noexcept;

@@ -47,12 +47,14 @@ Location LogWriter::TryAllocate(std::size_t bytes, std::uint32_t epoch) noexcept
   PODCACHE_DCHECK(acquired_ && bytes % kUnitBytes == 0);
   Chunk& chunk = ChunkFor(bytes);
   if (chunk.room() < bytes || chunk.reservation.epoch != epoch) return kNowhere;
-  const Location location = log_.LocationOf(chunk.reservation.segment, chunk.reservation.offset + chunk.used);
+  const Location location =
+      log_.LocationOf(chunk.reservation.segment, chunk.reservation.offset + chunk.used);
   chunk.used += static_cast<std::uint32_t>(bytes);
   return location;
 }
 
-bool LogWriter::Refill(std::size_t bytes, std::uint32_t epoch, Claim claim, std::uint32_t beside) noexcept {
+bool LogWriter::Refill(std::size_t bytes, std::uint32_t epoch, Claim claim,
+                       std::uint32_t beside) noexcept {
   PODCACHE_DCHECK(acquired_);
   Chunk& chunk = ChunkFor(bytes);
   const bool small = IsSmall(bytes);
@@ -60,7 +62,8 @@ bool LogWriter::Refill(std::size_t bytes, std::uint32_t epoch, Claim claim, std:
   if (chunk.reservation.valid() && chunk.reservation.epoch == epoch) {
     if (chunk.room() >= bytes) return true;
     const std::size_t missing = bytes - chunk.room();
-    if (log_.Extend(stream_, chunk.reservation, small ? std::max(missing, chunk_bytes_) : missing) ||
+    if (log_.Extend(stream_, chunk.reservation,
+                    small ? std::max(missing, chunk_bytes_) : missing) ||
         (small && log_.Extend(stream_, chunk.reservation, missing))) {
       return true;
     }

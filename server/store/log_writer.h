@@ -1,9 +1,12 @@
-// One thread's place to append: chunks of an open segment, reserved with one lock per chunk, used with none.
+// One thread's place to append: chunks of an open segment, reserved with one lock per chunk, used
+// with none.
 //
-// Small records share a chunk; a larger one gets a reservation of its own, so that little is lost at a chunk's end.
+// Small records share a chunk; a larger one gets a reservation of its own, so that little is lost
+// at a chunk's end.
 //
-// Threads: one owner. Between Acquire and Release the chunks are the owner's; outside of that, the log may close them in
-// order to reclaim their segment (CloseIfIdle), so that an idle thread holds no segment back.
+// Threads: one owner. Between Acquire and Release the chunks are the owner's; outside of that, the
+// log may close them in order to reclaim their segment (CloseIfIdle), so that an idle thread holds
+// no segment back.
 #pragma once
 
 #include <atomic>
@@ -25,11 +28,13 @@ class LogWriter {
   void Acquire() noexcept;
   void Release() noexcept;
 
-  // Room for a record of `bytes` (a multiple of the unit) in a segment of exactly this flush epoch, or kNowhere: then
-  // Refill, holding no partition lock. Takes no lock itself.
+  // Room for a record of `bytes` (a multiple of the unit) in a segment of exactly this flush epoch,
+  // or kNowhere: then Refill, holding no partition lock. Takes no lock itself.
   Location TryAllocate(std::size_t bytes, std::uint32_t epoch) noexcept;
-  // Makes sure that TryAllocate succeeds once, if the epoch has not moved. False without a segment for it.
-  bool Refill(std::size_t bytes, std::uint32_t epoch, Claim claim, std::uint32_t beside = kNoSegment) noexcept;
+  // Makes sure that TryAllocate succeeds once, if the epoch has not moved. False without a segment
+  // for it.
+  bool Refill(std::size_t bytes, std::uint32_t epoch, Claim claim,
+              std::uint32_t beside = kNoSegment) noexcept;
 
   // Called by the log, with its mutex held: no lock is taken inside.
   void CloseIfIdle(std::uint32_t segment) noexcept;

@@ -3,7 +3,8 @@
 namespace podcache::store {
 namespace {
 
-// Of a segment emptied to make room, at most this part is given a second chance: the rest is what is gained.
+// Of what lives in a segment emptied to make room, at most this part is given a second chance: the
+// rest is gained.
 constexpr std::size_t kMaxKeptPercent = 75;
 
 }  // namespace
@@ -26,8 +27,9 @@ bool Reclaimer<Policy>::ReclaimOne(ReclaimReason reason, std::uint32_t now) noex
   pass.segment = victim.segment;
   pass.now = now;
   pass.compacting = victim.kind == VictimKind::kMostlyDead;
-  pass.shrinking = reason == ReclaimReason::kShrink;
-  pass.copy_limit = pass.shrinking ? SIZE_MAX : log.segment_bytes() * kMaxKeptPercent / 100;
+  pass.shrinking = reason != ReclaimReason::kCapacity;
+  const std::size_t live = log.segment(victim.segment).live_bytes();
+  pass.copy_limit = reason == ReclaimReason::kShrink ? SIZE_MAX : live * kMaxKeptPercent / 100;
   pass.writer = pass.compacting ? &compaction_writer_ : &head_writer_;
   pass.writer->Acquire();
   const bool empty = Empty(pass);
@@ -50,18 +52,20 @@ bool Reclaimer<Policy>::Empty(Pass& pass) noexcept {
   const std::uint32_t tail = segment.tail.load(std::memory_order_relaxed);
   for (std::uint32_t offset = 0; offset < tail;) {
     // Often nothing that lives is left, then the records need not be looked at.
-    if (segment.dead.load(std::memory_order_relaxed) == tail) break;
+    if (segment.live_bytes() == 0) break;
     const Location location = log.LocationOf(pass.segment, offset);
     const Record record(log.At(location));
     const std::uint64_t h = record.Header();
-    if (Record::KindOf(h) != RecordKind::kPadding && !Settle(pass, location, record, h)) return false;
+    if (Record::KindOf(h) != RecordKind::kPadding && !Settle(pass, location, record, h))
+      return false;
     offset += static_cast<std::uint32_t>(Record::BytesOf(h));
   }
   return true;
 }
 
 template <class Policy>
-bool Reclaimer<Policy>::Settle(Pass& pass, Location location, Record record, std::uint64_t h) noexcept {
+bool Reclaimer<Policy>::Settle(Pass& pass, Location location, Record record,
+                               std::uint64_t h) noexcept {
   bool may_keep = true;
   for (;;) {
     std::size_t needed = 0;
@@ -75,8 +79,9 @@ bool Reclaimer<Policy>::Settle(Pass& pass, Location location, Record record, std
 }
 
 template <class Policy>
-auto Reclaimer<Policy>::Judge(Pass& pass, Location location, Record record, std::uint64_t h, bool may_keep,
-                              std::size_t& needed, std::uint32_t& epoch) noexcept -> Verdict {
+auto Reclaimer<Policy>::Judge(Pass& pass, Location location, Record record, std::uint64_t h,
+                              bool may_keep, std::size_t& needed, std::uint32_t& epoch) noexcept
+    -> Verdict {
   const bool is_piece = Record::KindOf(h) == RecordKind::kPiece;
   const std::uint64_t hash = is_piece ? record.PieceHash() : hasher_.Hash(record.Key(h));
   Partition& partition = table_.PartitionOf(hash);
@@ -88,7 +93,8 @@ auto Reclaimer<Policy>::Judge(Pass& pass, Location location, Record record, std:
                          : table_.FindAt(partition, hash, location, moment);
   if (found.missing()) return Verdict::kGone;
   if (!found.live()) {
-    if (found.life == Life::kExpired) counters_.expired_in_segment_items.fetch_add(1, std::memory_order_relaxed);
+    if (found.life == Life::kExpired)
+      counters_.expired_in_segment_items.fetch_add(1, std::memory_order_relaxed);
     table_.CountReclaimed(partition, found);
     table_.Remove(partition, hash, found);
     return Verdict::kGone;
@@ -111,19 +117,22 @@ auto Reclaimer<Policy>::Judge(Pass& pass, Location location, Record record, std:
     return Verdict::kMoved;
   }
   // The pieces of a large item come before its record: it is judged once, here.
-  if (!pass.compacting) found.slot->SetFrequency(Policy::FrequencyAfterKeep(found.slot->frequency()));
+  if (!pass.compacting)
+    found.slot->SetFrequency(Policy::FrequencyAfterKeep(found.slot->frequency()));
   table_.Relocate(partition, found, fields, fresh);
   return Verdict::kMoved;
 }
 
 template <class Policy>
-bool Reclaimer<Policy>::Keeps(const Pass& pass, const Found& found, std::size_t bytes) const noexcept {
+bool Reclaimer<Policy>::Keeps(const Pass& pass, const Found& found,
+                              std::size_t bytes) const noexcept {
   if (pass.compacting) return true;
   return Policy::Keep(found.slot->frequency()) && pass.copied + bytes <= pass.copy_limit;
 }
 
 template <class Policy>
-void Reclaimer<Policy>::Evict(const Pass& pass, Partition& partition, std::uint64_t hash, const Found& found) noexcept {
+void Reclaimer<Policy>::Evict(const Pass& pass, Partition& partition, std::uint64_t hash,
+                              const Found& found) noexcept {
   counters_.evicted_items.fetch_add(1, std::memory_order_relaxed);
   const std::size_t bytes = table_.ItemBytes(found);
   counters_.evicted_bytes.fetch_add(bytes, std::memory_order_relaxed);
@@ -131,7 +140,8 @@ void Reclaimer<Policy>::Evict(const Pass& pass, Partition& partition, std::uint6
     counters_.evicted_by_shrink_items.fetch_add(1, std::memory_order_relaxed);
     counters_.evicted_by_shrink_bytes.fetch_add(bytes, std::memory_order_relaxed);
   }
-  if ((found.header & header::kFetched) == 0) counters_.evicted_unfetched_items.fetch_add(1, std::memory_order_relaxed);
+  if ((found.header & header::kFetched) == 0)
+    counters_.evicted_unfetched_items.fetch_add(1, std::memory_order_relaxed);
   table_.Remove(partition, hash, found);
 }
 
@@ -142,7 +152,8 @@ bool Reclaimer<Policy>::SweepOne(std::uint32_t now) noexcept {
   const std::uint32_t epoch = table_.flush().epoch();
   const std::uint32_t id = log.NextToSweep(sweep_cursor_, epoch, now);
   if (id == kNoSegment) {
-    if (table_.flush().sweep_pending() && !log.HoldsOlderThan(epoch)) table_.flush().SweepDone(epoch);
+    if (table_.flush().sweep_pending() && !log.HoldsOlderThan(epoch))
+      table_.flush().SweepDone(epoch);
     return false;
   }
   Segment& segment = log.segment(id);
@@ -162,7 +173,8 @@ bool Reclaimer<Policy>::SweepOne(std::uint32_t now) noexcept {
 }
 
 template <class Policy>
-void Reclaimer<Policy>::SweepRecord(Location location, Record record, std::uint64_t h, std::uint32_t now) noexcept {
+void Reclaimer<Policy>::SweepRecord(Location location, Record record, std::uint64_t h,
+                                    std::uint32_t now) noexcept {
   // Most records are neither expired nor flushed: they cost no lock.
   const std::uint32_t exptime = record.Exptime(h);
   const bool expired = exptime != 0 && exptime <= now;
@@ -177,7 +189,8 @@ void Reclaimer<Policy>::SweepRecord(Location location, Record record, std::uint6
     table_.log().NoteExptime(location, found.record.Exptime(found.header));
     return;
   }
-  if (found.life == Life::kExpired) counters_.expired_in_sweep_items.fetch_add(1, std::memory_order_relaxed);
+  if (found.life == Life::kExpired)
+    counters_.expired_in_sweep_items.fetch_add(1, std::memory_order_relaxed);
   table_.CountReclaimed(partition, found);
   table_.Remove(partition, hash, found);
 }

@@ -1,10 +1,11 @@
 // Makes free segments out of full ones, and removes what has expired or was flushed.
 //
-// A mostly dead segment is compacted: what lives moves into another that takes its place in the line. Otherwise the
-// oldest is emptied: items used again are copied to the head, the rest is evicted.
+// A mostly dead segment is compacted: what lives moves into another that takes its place in the
+// line. Otherwise the oldest is emptied: items used again are copied to the head, the rest is
+// evicted.
 //
-// Threads: any; one at a time reclaims (mutex). Lock order: this mutex, then a partition's lock, then the log's mutex.
-// Nobody may come here while holding a partition's lock.
+// Threads: any; one at a time reclaims (mutex). Lock order: this mutex, then a partition's lock,
+// then the log's mutex. Nobody may come here while holding a partition's lock.
 #pragma once
 
 #include <atomic>
@@ -21,7 +22,8 @@ namespace podcache::store {
 
 enum class ReclaimReason : std::uint8_t {
   kCapacity,
-  kShrink,  // Every used item survives, however many there are: the number of passes is bounded anyway.
+  kShrink,      // Every used item survives, however many there are.
+  kShrinkFast,  // As long as that goes on too long.
 };
 
 struct ReclaimCounters {
@@ -44,7 +46,8 @@ class Reclaimer {
 
   // Empties one segment. False when there is none that may be emptied. `now`: seconds.
   bool ReclaimOne(ReclaimReason reason, std::uint32_t now) noexcept EXCLUDES(mutex_);
-  // Removes expired and flushed items from one segment that has some; false at the end of a round over all segments.
+  // Removes expired and flushed items from one segment that has some; false at the end of a round
+  // over all segments.
   bool SweepOne(std::uint32_t now) noexcept EXCLUDES(mutex_);
 
   const ReclaimCounters& counters() const noexcept { return counters_; }
@@ -57,18 +60,19 @@ class Reclaimer {
     std::uint32_t now = 0;
     bool compacting = false;
     bool shrinking = false;
-    std::size_t copied = 0;
+    std::size_t copied = 0;  // Into the head or by compaction.
     std::size_t copy_limit = 0;
     LogWriter* writer = nullptr;
   };
 
   bool Empty(Pass& pass) noexcept REQUIRES(mutex_);
-  bool Settle(Pass& pass, Location location, Record record, std::uint64_t h) noexcept REQUIRES(mutex_);
-  Verdict Judge(Pass& pass, Location location, Record record, std::uint64_t h, bool may_keep, std::size_t& needed,
-                std::uint32_t& epoch) noexcept REQUIRES(mutex_);
+  bool Settle(Pass& pass, Location location, Record record, std::uint64_t h) noexcept
+      REQUIRES(mutex_);
+  Verdict Judge(Pass& pass, Location location, Record record, std::uint64_t h, bool may_keep,
+                std::size_t& needed, std::uint32_t& epoch) noexcept REQUIRES(mutex_);
   bool Keeps(const Pass& pass, const Found& found, std::size_t bytes) const noexcept;
-  void Evict(const Pass& pass, Partition& partition, std::uint64_t hash, const Found& found) noexcept
-      REQUIRES(partition.lock);
+  void Evict(const Pass& pass, Partition& partition, std::uint64_t hash,
+             const Found& found) noexcept REQUIRES(partition.lock);
   void SweepRecord(Location location, Record record, std::uint64_t h, std::uint32_t now) noexcept;
 
   ItemTable& table_;

@@ -1,6 +1,7 @@
 // What is known of one segment of the log, beside its memory.
 //
-// Threads: the links, `candidate` and the transitions of `state` are under the log's mutex; the rest are atomics.
+// Threads: the links, `candidate` and the transitions of `state` are under the log's mutex; the
+// rest are atomics.
 #pragma once
 
 #include <atomic>
@@ -23,20 +24,27 @@ enum class SegmentState : std::uint8_t {
 struct alignas(64) Segment {
   std::atomic<SegmentState> state{SegmentState::kFree};
   bool candidate = false;
-  std::atomic<std::uint32_t> tail{0};  // Bytes reserved; the whole segment once sealed.
-  std::atomic<std::uint32_t> dead{0};  // Bytes of records nobody can find any more, and of padding.
+  std::atomic<std::uint32_t> tail{0};     // Bytes reserved; the whole segment once sealed.
+  std::atomic<std::uint32_t> dead{0};     // Bytes of records nobody can find any more.
+  std::atomic<std::uint32_t> padding{0};  // Bytes that never held a record.
   std::atomic<std::uint32_t> writers{0};
   std::atomic<std::uint32_t> readers{0};
-  // Of the live items, never 0; kNoExptime if none expires. Only a lower bound: items may have gone since.
+  // Of the live items, never 0; kNoExptime if none expires. Only a lower bound: items may have gone
+  // since.
   std::atomic<std::uint32_t> earliest_exptime{0};
   std::atomic<std::uint32_t> flush_epoch{0};
   std::uint32_t previous = kNoSegment;
   std::uint32_t next = kNoSegment;
   std::uint32_t next_candidate = kNoSegment;
-  // Log position of the segment's first unit: position of a record = this + its offset in units. Never used twice.
+  // Log position of the segment's first unit: position of a record = this + its offset in units.
+  // Never used twice.
   std::atomic<std::uint64_t> first_position{0};
 
   static constexpr std::uint32_t kNoExptime = UINT32_MAX;
+  std::uint32_t live_bytes() const noexcept {
+    return tail.load(std::memory_order_relaxed) - dead.load(std::memory_order_relaxed) -
+           padding.load(std::memory_order_relaxed);
+  }
 };
 static_assert(sizeof(Segment) == 64);
 

@@ -33,8 +33,8 @@ SegmentLog::~SegmentLog() {
   memory::UnmapPages(reinterpret_cast<char*>(segments_), sizeof(Segment) * pool_.id_limit());
 }
 
-Reservation SegmentLog::Reserve(Stream stream, std::size_t min_bytes, std::size_t max_bytes, std::uint32_t epoch,
-                                Claim claim, std::uint32_t beside) noexcept {
+Reservation SegmentLog::Reserve(Stream stream, std::size_t min_bytes, std::size_t max_bytes,
+                                std::uint32_t epoch, Claim claim, std::uint32_t beside) noexcept {
   MutexLock lock(mutex_);
   OpenSegment& open = open_[static_cast<std::size_t>(stream)];
   if (open.id != kNoSegment) {
@@ -59,7 +59,8 @@ bool SegmentLog::Extend(Stream stream, Reservation& reservation, std::size_t byt
   if (open.id == kNoSegment || open.id != reservation.segment) return false;
   Segment& current = segments_[open.id];
   const std::uint32_t tail = current.tail.load(std::memory_order_relaxed);
-  if (tail != reservation.offset + reservation.bytes || segment_bytes() - tail < bytes) return false;
+  if (tail != reservation.offset + reservation.bytes || segment_bytes() - tail < bytes)
+    return false;
   current.tail.store(tail + static_cast<std::uint32_t>(bytes), std::memory_order_relaxed);
   memory::Unpoison(pool_.Address(open.id) + tail, bytes);
   reservation.bytes += static_cast<std::uint32_t>(bytes);
@@ -68,21 +69,21 @@ bool SegmentLog::Extend(Stream stream, Reservation& reservation, std::size_t byt
 
 void SegmentLog::CloseReservation(const Reservation& reservation, std::uint32_t used) noexcept {
   if (used < reservation.bytes) {
-    PadLocked(reservation.segment, reservation.offset + used, reservation.bytes - used);
+    Pad(reservation.segment, reservation.offset + used, reservation.bytes - used);
   }
   // Release: whoever sees no writers sees what they wrote.
   segments_[reservation.segment].writers.fetch_sub(1, std::memory_order_release);
 }
 
-void SegmentLog::PadLocked(std::uint32_t id, std::uint32_t offset, std::uint32_t bytes) noexcept {
+void SegmentLog::Pad(std::uint32_t id, std::uint32_t offset, std::uint32_t bytes) noexcept {
   char* const p = pool_.Address(id) + offset;
   memory::Unpoison(p, kHeaderBytes);
   Record(p).WritePadding(bytes);
-  segments_[id].dead.fetch_add(bytes, std::memory_order_relaxed);
-  dead_bytes_.fetch_add(bytes, std::memory_order_relaxed);
+  segments_[id].padding.fetch_add(bytes, std::memory_order_relaxed);
 }
 
-bool SegmentLog::OpenLocked(OpenSegment& open, std::uint32_t epoch, Claim claim, std::uint32_t beside) noexcept {
+bool SegmentLog::OpenLocked(OpenSegment& open, std::uint32_t epoch, Claim claim,
+                            std::uint32_t beside) noexcept {
   const std::int64_t keep = claim == Claim::kMove ? 0 : kMoveReserve;
   std::uint32_t id = pool_.Take(keep);
   if (id == kNoSegment && claim != Claim::kWrite) id = pool_.TakeCommitted(keep);
@@ -90,6 +91,7 @@ bool SegmentLog::OpenLocked(OpenSegment& open, std::uint32_t epoch, Claim claim,
   Segment& fresh = segments_[id];
   fresh.tail.store(0, std::memory_order_relaxed);
   fresh.dead.store(0, std::memory_order_relaxed);
+  fresh.padding.store(0, std::memory_order_relaxed);
   fresh.earliest_exptime.store(Segment::kNoExptime, std::memory_order_relaxed);
   fresh.flush_epoch.store(epoch, std::memory_order_relaxed);
   fresh.first_position.store(next_position_, std::memory_order_relaxed);
@@ -109,7 +111,7 @@ void SegmentLog::SealLocked(OpenSegment& open) noexcept {
   Segment& sealed = segments_[open.id];
   const std::uint32_t tail = sealed.tail.load(std::memory_order_relaxed);
   const auto rest = static_cast<std::uint32_t>(segment_bytes()) - tail;
-  if (rest != 0) PadLocked(open.id, tail, rest);
+  if (rest != 0) Pad(open.id, tail, rest);
   sealed.tail.store(tail + rest, std::memory_order_relaxed);
   sealed.state.store(SegmentState::kSealed);
   open_count_.fetch_sub(1, std::memory_order_relaxed);
@@ -121,7 +123,8 @@ void SegmentLog::SealLocked(OpenSegment& open) noexcept {
 void SegmentLog::MarkDead(Location location, std::size_t bytes) noexcept {
   const std::uint32_t id = SegmentOf(location);
   Segment& holder = segments_[id];
-  const std::uint32_t before = holder.dead.fetch_add(static_cast<std::uint32_t>(bytes), std::memory_order_relaxed);
+  const std::uint32_t before =
+      holder.dead.fetch_add(static_cast<std::uint32_t>(bytes), std::memory_order_relaxed);
   dead_bytes_.fetch_add(bytes, std::memory_order_relaxed);
   // Once per segment: when it crosses the mark. One still open is looked at when it is sealed.
   if (before >= candidate_bytes_ || before + bytes < candidate_bytes_) return;
@@ -133,7 +136,8 @@ void SegmentLog::NoteExptime(Location location, std::uint32_t exptime) noexcept 
   if (exptime == 0) return;
   std::atomic<std::uint32_t>& earliest = segments_[SegmentOf(location)].earliest_exptime;
   std::uint32_t current = earliest.load(std::memory_order_relaxed);
-  while (exptime < current && !earliest.compare_exchange_weak(current, exptime, std::memory_order_relaxed)) {
+  while (exptime < current &&
+         !earliest.compare_exchange_weak(current, exptime, std::memory_order_relaxed)) {
   }
 }
 
@@ -182,15 +186,16 @@ void SegmentLog::FreeLocked(std::uint32_t id) noexcept {
   pool_.Give(id);
 }
 
-std::uint32_t SegmentLog::NextToSweep(std::uint32_t& cursor, std::uint32_t epoch, std::uint32_t now) noexcept {
+std::uint32_t SegmentLog::NextToSweep(std::uint32_t& cursor, std::uint32_t epoch,
+                                      std::uint32_t now) noexcept {
   MutexLock lock(mutex_);
   for (const std::uint32_t end = pool_.used_id_limit(); cursor < end;) {
     const std::uint32_t id = cursor++;
     Segment& candidate = segments_[id];
     const bool flushed = candidate.flush_epoch.load(std::memory_order_relaxed) < epoch;
     const bool expired = candidate.earliest_exptime.load(std::memory_order_relaxed) <= now;
-    if (candidate.state.load(std::memory_order_relaxed) == SegmentState::kSealed && (flushed || expired) &&
-        QuiesceLocked(id)) {
+    if (candidate.state.load(std::memory_order_relaxed) == SegmentState::kSealed &&
+        (flushed || expired) && candidate.live_bytes() != 0 && QuiesceLocked(id)) {
       return id;
     }
   }
@@ -201,14 +206,14 @@ std::uint32_t SegmentLog::NextToSweep(std::uint32_t& cursor, std::uint32_t epoch
 bool SegmentLog::HoldsOlderThan(std::uint32_t epoch) noexcept {
   MutexLock lock(mutex_);
   for (OpenSegment& open : open_) {
-    if (open.id != kNoSegment && segments_[open.id].flush_epoch.load(std::memory_order_relaxed) < epoch) SealLocked(open);
+    if (open.id != kNoSegment &&
+        segments_[open.id].flush_epoch.load(std::memory_order_relaxed) < epoch)
+      SealLocked(open);
   }
   for (std::uint32_t id = oldest_; id != kNoSegment; id = segments_[id].next) {
     const Segment& held = segments_[id];
-    if (held.flush_epoch.load(std::memory_order_relaxed) < epoch &&
-        held.dead.load(std::memory_order_relaxed) < held.tail.load(std::memory_order_relaxed)) {
+    if (held.flush_epoch.load(std::memory_order_relaxed) < epoch && held.live_bytes() != 0)
       return true;
-    }
   }
   return false;
 }
@@ -228,7 +233,8 @@ void SegmentLog::AddCandidateLocked(std::uint32_t id) noexcept {
   if (candidate.candidate) return;
   candidate.candidate = true;
   candidate.next_candidate = kNoSegment;
-  (first_candidate_ == kNoSegment ? first_candidate_ : segments_[last_candidate_].next_candidate) = id;
+  (first_candidate_ == kNoSegment ? first_candidate_ : segments_[last_candidate_].next_candidate) =
+      id;
   last_candidate_ = id;
 }
 
@@ -238,7 +244,8 @@ std::uint32_t SegmentLog::PopCandidateLocked() noexcept {
     Segment& candidate = segments_[id];
     first_candidate_ = candidate.next_candidate;
     candidate.candidate = false;
-    // One in use, reclaimed or filled anew since is found by the other ways when it matters.
+    // One in use is found in another way when it matters; one reclaimed or filled anew since need
+    // not be.
     if (candidate.state.load(std::memory_order_relaxed) == SegmentState::kSealed &&
         candidate.dead.load(std::memory_order_relaxed) >= candidate_bytes_ && QuiesceLocked(id)) {
       return id;
@@ -249,7 +256,9 @@ std::uint32_t SegmentLog::PopCandidateLocked() noexcept {
 
 std::uint32_t SegmentLog::OldestLocked() noexcept {
   for (std::uint32_t id = oldest_; id != kNoSegment; id = segments_[id].next) {
-    if (segments_[id].state.load(std::memory_order_relaxed) == SegmentState::kSealed && QuiesceLocked(id)) return id;
+    if (segments_[id].state.load(std::memory_order_relaxed) == SegmentState::kSealed &&
+        QuiesceLocked(id))
+      return id;
   }
   return kNoSegment;
 }
@@ -259,7 +268,8 @@ std::uint32_t SegmentLog::MostDeadLocked() noexcept {
   auto most = static_cast<std::uint32_t>(segment_bytes() / kLastResortDivisor) - 1;
   for (std::uint32_t id = oldest_; id != kNoSegment; id = segments_[id].next) {
     const std::uint32_t dead = segments_[id].dead.load(std::memory_order_relaxed);
-    if (dead > most && segments_[id].state.load(std::memory_order_relaxed) == SegmentState::kSealed &&
+    if (dead > most &&
+        segments_[id].state.load(std::memory_order_relaxed) == SegmentState::kSealed &&
         QuiesceLocked(id)) {
       best = id;
       most = dead;

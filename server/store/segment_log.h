@@ -1,12 +1,13 @@
-// The order of things: segments that are open for writing, those that wait for eviction (oldest first), and the choice
-// of the next to be reclaimed.
+// The order of things: segments that are open for writing, those that wait for eviction (oldest
+// first), and the choice of the next to be reclaimed.
 //
-// Writers reserve room in an open segment, in chunks, through LogWriter. A segment with outstanding reservations is never
-// reclaimed; one from which a reader sends is reclaimed last and reused only when the reader is done.
+// Writers reserve room in an open segment, in chunks, through LogWriter. A segment with outstanding
+// reservations is never reclaimed; one from which a reader sends is reclaimed last and reused only
+// when the reader is done.
 //
-// Threads: any; one mutex for order and states, taken per chunk, not per item. Lock order: a partition's lock may be
-// held when calling in; the pool's mutex is taken inside.
-// Ownership: segments belong to the pool while free, else to the log.
+// Threads: any; one mutex for order and states, taken per chunk, not per item. Lock order: a
+// partition's lock may be held when calling in; the pool's mutex is taken inside. Ownership:
+// segments belong to the pool while free, else to the log.
 #pragma once
 
 #include <array>
@@ -82,10 +83,11 @@ class SegmentLog {
   }
   std::size_t segment_bytes() const noexcept { return pool_.segment_bytes(); }
 
-  // Room of `min_bytes` to `max_bytes` in a segment of this or a later flush epoch, counted as a writer of it until
-  // CloseReservation. `after` for kCompaction: the segment whose place in the line a new one takes.
-  Reservation Reserve(Stream stream, std::size_t min_bytes, std::size_t max_bytes, std::uint32_t epoch, Claim claim,
-                      std::uint32_t beside = kNoSegment) noexcept;
+  // Room of `min_bytes` to `max_bytes` in a segment of this or a later flush epoch, counted as a
+  // writer of it until CloseReservation. `after` for kCompaction: the segment whose place in the
+  // line a new one takes.
+  Reservation Reserve(Stream stream, std::size_t min_bytes, std::size_t max_bytes,
+                      std::uint32_t epoch, Claim claim, std::uint32_t beside = kNoSegment) noexcept;
   // Appends room to a reservation that is the last of an open segment. False if it cannot.
   bool Extend(Stream stream, Reservation& reservation, std::size_t bytes) noexcept;
   // The rest from `used` on becomes padding.
@@ -104,8 +106,8 @@ class SegmentLog {
   bool Retire(std::uint32_t segment) noexcept;
   // The victim stays, in its old place.
   void Abandon(std::uint32_t segment) noexcept;
-  // The next sealed segment from `cursor` on with something to remove: of an older flush epoch, or with an item that
-  // expired by `now`. kNoSegment at the end of the round.
+  // The next sealed segment from `cursor` on with something to remove: of an older flush epoch, or
+  // with an item that expired by `now`. kNoSegment at the end of the round.
   std::uint32_t NextToSweep(std::uint32_t& cursor, std::uint32_t epoch, std::uint32_t now) noexcept;
   // True when a segment of an older epoch holds anything; seals such open ones.
   bool HoldsOlderThan(std::uint32_t epoch) noexcept;
@@ -113,8 +115,12 @@ class SegmentLog {
   void Register(LogWriter& writer) noexcept;
   void Unregister(LogWriter& writer) noexcept;
 
-  std::uint32_t open_segments() const noexcept { return open_count_.load(std::memory_order_relaxed); }
-  std::uint32_t sealed_segments() const noexcept { return sealed_count_.load(std::memory_order_relaxed); }
+  std::uint32_t open_segments() const noexcept {
+    return open_count_.load(std::memory_order_relaxed);
+  }
+  std::uint32_t sealed_segments() const noexcept {
+    return sealed_count_.load(std::memory_order_relaxed);
+  }
   std::uint64_t dead_bytes() const noexcept { return dead_bytes_.load(std::memory_order_relaxed); }
 
  private:
@@ -122,9 +128,10 @@ class SegmentLog {
     std::uint32_t id = kNoSegment;
   };
 
-  bool OpenLocked(OpenSegment& open, std::uint32_t epoch, Claim claim, std::uint32_t beside) noexcept REQUIRES(mutex_);
+  bool OpenLocked(OpenSegment& open, std::uint32_t epoch, Claim claim,
+                  std::uint32_t beside) noexcept REQUIRES(mutex_);
   void SealLocked(OpenSegment& open) noexcept REQUIRES(mutex_);
-  void PadLocked(std::uint32_t segment, std::uint32_t offset, std::uint32_t bytes) noexcept;
+  void Pad(std::uint32_t segment, std::uint32_t offset, std::uint32_t bytes) noexcept;
   void AddCandidateLocked(std::uint32_t segment) noexcept REQUIRES(mutex_);
   bool QuiesceLocked(std::uint32_t segment) noexcept REQUIRES(mutex_);
   std::uint32_t PopCandidateLocked() noexcept REQUIRES(mutex_);
@@ -141,7 +148,7 @@ class SegmentLog {
   const std::uint32_t candidate_bytes_;
   std::atomic<std::uint32_t> open_count_{0};
   std::atomic<std::uint32_t> sealed_count_{0};
-  std::atomic<std::uint64_t> dead_bytes_{0};  // Of sealed and open segments.
+  std::atomic<std::uint64_t> dead_bytes_{0};  // Of all segments that are not free.
   Mutex mutex_;
   std::array<OpenSegment, 2> open_ GUARDED_BY(mutex_);
   std::uint64_t next_position_ GUARDED_BY(mutex_);

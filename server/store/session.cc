@@ -24,14 +24,19 @@ Found StoreSession::Impl::FindLive(Partition& partition, std::string_view key, s
 StoreSession::StoreSession(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 StoreSession::~StoreSession() = default;
 
-Key StoreSession::MakeKey(std::string_view bytes) const noexcept { return {bytes, impl_->store.hasher().Hash(bytes)}; }
+Key StoreSession::MakeKey(std::string_view bytes) const noexcept {
+  return {bytes, impl_->store.hasher().Hash(bytes)};
+}
 
-StoreStatus StoreSession::Prepare(const Key& key, std::uint64_t value_bytes, std::uint32_t client_flags,
-                                  std::int64_t exptime, WriteHandle& handle) {
+StoreStatus StoreSession::Prepare(const Key& key, std::uint64_t value_bytes,
+                                  std::uint32_t client_flags, std::int64_t exptime,
+                                  WriteHandle& handle) {
   handle.impl_.reset();
-  if (key.bytes.size() + value_bytes > impl_->store.options().max_item_size_bytes) return StoreStatus::kTooLarge;
+  if (key.bytes.size() + value_bytes > impl_->store.options().max_item_size_bytes)
+    return StoreStatus::kTooLarge;
   std::unique_ptr<WriteHandle::Impl> room = std::move(impl_->spare);
-  if (room == nullptr && impl_->store.gate().Allow()) room.reset(new (std::nothrow) WriteHandle::Impl(impl_->store));
+  if (room == nullptr && impl_->store.gate().Allow())
+    room.reset(new (std::nothrow) WriteHandle::Impl(impl_->store));
   if (room == nullptr || !room->Start(key, value_bytes, client_flags, StoredExptime(exptime))) {
     return StoreStatus::kOutOfMemory;
   }
@@ -77,9 +82,10 @@ StoreStatus StoreSession::Touch(const Key& key, std::int64_t exptime) {
 
 ArithmeticResult StoreSession::Arithmetic(const Key& key, bool increment, std::uint64_t delta) {
   impl_->writer.Acquire();
-  const Try result = impl_->Run(key.hash, [&](Partition& partition, Moment moment) NO_THREAD_SAFETY_ANALYSIS {
-    return impl_->TryArithmetic(partition, key, increment, delta, moment);
-  });
+  const Try result =
+      impl_->Run(key.hash, [&](Partition& partition, Moment moment) NO_THREAD_SAFETY_ANALYSIS {
+        return impl_->TryArithmetic(partition, key, increment, delta, moment);
+      });
   return {result.status, result.value};
 }
 

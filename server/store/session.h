@@ -24,14 +24,22 @@ struct Try {
 
 struct StoreSession::Impl {
   Impl(StoreImpl& owner, metrics::WorkerCounters& worker_counters)
-      : store(owner), table(owner.table()), counters(worker_counters), writer(owner.log(), Stream::kHead) {}
+      : store(owner),
+        table(owner.table()),
+        counters(worker_counters),
+        writer(owner.log(), Stream::kHead) {}
 
   // Runs attempt(partition, moment) under the partition's lock until it does not ask for room.
   template <class Attempt>
   Try Run(std::uint64_t hash, Attempt&& attempt) {
+    return RunAt(store.Now(), hash, attempt);
+  }
+  // The same at a time that was read before, for several operations in a row.
+  template <class Attempt>
+  Try RunAt(std::uint32_t now, std::uint64_t hash, Attempt&& attempt) {
     Partition& partition = table.PartitionOf(hash);
     for (;;) {
-      Moment moment{store.Now(), 0};
+      Moment moment{now, 0};
       Try result;
       {
         SpinLockHolder lock(partition.lock);
@@ -40,17 +48,19 @@ struct StoreSession::Impl {
       }
       if (result.needed_bytes == 0) return result;
       writer.Acquire();
-      if (!store.Refill(writer, result.needed_bytes, moment.epoch)) return {StoreStatus::kOutOfMemory, 0, 0};
+      if (!store.Refill(writer, result.needed_bytes, moment.epoch)) {
+        return {StoreStatus::kOutOfMemory, 0, 0};
+      }
     }
   }
 
   // Live or missing; an expired or flushed item is removed.
-  Found FindLive(Partition& partition, std::string_view key, std::uint64_t hash, Moment moment) noexcept
-      REQUIRES(partition.lock);
+  Found FindLive(Partition& partition, std::string_view key, std::uint64_t hash,
+                 Moment moment) noexcept REQUIRES(partition.lock);
 
   // session_read.cc
-  Try GetOne(Partition& partition, const Key& key, std::size_t index, Moment moment, const ReadOptions& options,
-             ValueSink& sink) REQUIRES(partition.lock);
+  Try GetOne(Partition& partition, const Key& key, std::size_t index, Moment moment,
+             const ReadOptions& options, ValueSink& sink) REQUIRES(partition.lock);
   Try SetExptime(Partition& partition, Found& found, std::uint32_t exptime, Moment moment) noexcept
       REQUIRES(partition.lock);
   bool Deliver(Found& found, std::size_t index, const ItemMeta& meta, ValueSink& sink);
@@ -60,29 +70,33 @@ struct StoreSession::Impl {
   WriteResult StorePlain(WriteHandle::Impl& handle, const WriteOptions& options);
   WriteResult StoreFields(WriteHandle::Impl& handle, const ItemFields& fields, LargeUpload* upload,
                           const WriteOptions& options);
-  Try TryStore(Partition& partition, WriteHandle::Impl& handle, const ItemFields& fields, const LargeUpload* upload,
-               const WriteOptions& options, Moment moment) noexcept REQUIRES(partition.lock);
+  Try TryStore(Partition& partition, WriteHandle::Impl& handle, const ItemFields& fields,
+               const LargeUpload* upload, const WriteOptions& options, Moment moment) noexcept
+      REQUIRES(partition.lock);
   StoreStatus Precondition(const Found& found, const WriteOptions& options) const noexcept;
   // A new record with everything but the value or the piece entries; kNowhere when room is missing.
   Location NewRecord(const ItemFields& fields, std::uint32_t epoch) noexcept;
   // Makes it the key's and counts it.
-  Try Finish(Partition& partition, std::uint64_t hash, const Found& old, Location fresh, bool want_cas) noexcept
-      REQUIRES(partition.lock);
+  Try Finish(Partition& partition, std::uint64_t hash, const Found& old, Location fresh,
+             bool want_cas) noexcept REQUIRES(partition.lock);
   void CountStored(Partition& partition, std::size_t bytes) noexcept REQUIRES(partition.lock);
   std::uint64_t CasForClient(Found& found) noexcept;
 
   // session_append.cc
   WriteResult Concatenate(WriteHandle::Impl& handle, const WriteOptions& options);
-  Try ConcatenateSmall(Partition& partition, const WriteHandle::Impl& handle, const WriteOptions& options,
-                       const Found& found, const ItemFields& fields, Moment moment) noexcept REQUIRES(partition.lock);
-  Try ReplaceUnchanged(const WriteHandle::Impl& handle, const WriteOptions& options, LargeUpload& upload,
-                       std::uint64_t cas);
+  Try ConcatenateSmall(Partition& partition, const WriteHandle::Impl& handle,
+                       const WriteOptions& options, const Found& found, const ItemFields& fields,
+                       Moment moment) noexcept REQUIRES(partition.lock);
+  Try ReplaceUnchanged(const WriteHandle::Impl& handle, const WriteOptions& options,
+                       LargeUpload& upload, std::uint64_t cas);
 
   // session_arithmetic.cc
-  Try TryArithmetic(Partition& partition, const Key& key, bool increment, std::uint64_t delta, Moment moment) noexcept
-      REQUIRES(partition.lock);
+  Try TryArithmetic(Partition& partition, const Key& key, bool increment, std::uint64_t delta,
+                    Moment moment) noexcept REQUIRES(partition.lock);
 
-  std::uint32_t AccessStamp(std::uint32_t now) const noexcept { return now & static_cast<std::uint32_t>(header::kAccessMask); }
+  std::uint32_t AccessStamp(std::uint32_t now) const noexcept {
+    return now & static_cast<std::uint32_t>(header::kAccessMask);
+  }
 
   StoreImpl& store;
   ItemTable& table;

@@ -8,7 +8,8 @@
 namespace podcache::store {
 namespace {
 
-// The old value of an item that becomes large: held, while the new one is put together without a lock.
+// The old value of an item that becomes large: held, while the new one is put together without a
+// lock.
 struct Base {
   std::uint64_t cas = 0;  // Unchanged as long as the value is.
   std::uint64_t value_bytes = 0;
@@ -30,7 +31,8 @@ bool Hold(memory::AllocationGate& gate, SegmentLog& log, const Found& found, Bas
 }
 
 bool AppendBase(LargeUpload& upload, const Base& base) noexcept {
-  if (base.pin == nullptr) return upload.Append({base.copy.get(), static_cast<std::size_t>(base.value_bytes)});
+  if (base.pin == nullptr)
+    return upload.Append({base.copy.get(), static_cast<std::size_t>(base.value_bytes)});
   for (const iovec& piece : base.pin->pieces()) {
     if (!upload.Append({static_cast<const char*>(piece.iov_base), piece.iov_len})) return false;
   }
@@ -38,7 +40,8 @@ bool AppendBase(LargeUpload& upload, const Base& base) noexcept {
 }
 
 // Fields of the old item with another value: flags and exptime stay, the CAS id does not.
-ItemFields FieldsForNewValue(const Found& found, std::uint64_t value_bytes, std::uint32_t access) noexcept {
+ItemFields FieldsForNewValue(const Found& found, std::uint64_t value_bytes,
+                             std::uint32_t access) noexcept {
   ItemFields fields = found.record.Fields(found.header);
   fields.kind = RecordKind::kItem;
   fields.pieces = 0;
@@ -51,21 +54,25 @@ ItemFields FieldsForNewValue(const Found& found, std::uint64_t value_bytes, std:
 
 }  // namespace
 
-WriteResult StoreSession::Impl::Concatenate(WriteHandle::Impl& handle, const WriteOptions& options) {
+WriteResult StoreSession::Impl::Concatenate(WriteHandle::Impl& handle,
+                                            const WriteOptions& options) {
   for (;;) {
     Base base;
-    const Try small = Run(handle.hash, [&](Partition& partition, Moment moment) NO_THREAD_SAFETY_ANALYSIS {
-      Found found = FindLive(partition, handle.key(), handle.hash, moment);
-      if (found.missing()) return Try{StoreStatus::kNotStored};
-      const std::uint64_t total = found.record.ValueBytes(found.header) + handle.value_bytes;
-      if (handle.key_size + total > store.options().max_item_size_bytes) return Try{StoreStatus::kTooLarge};
-      const ItemFields fields = FieldsForNewValue(found, total, AccessStamp(moment.now));
-      if (RecordBytes(fields) <= store.layout().max_item_record_bytes) {
-        return ConcatenateSmall(partition, handle, options, found, fields, moment);
-      }
-      base.cas = table.ObserveCas(found);
-      return Try{Hold(store.gate(), table.log(), found, base) ? StoreStatus::kExists : StoreStatus::kOutOfMemory};
-    });
+    const Try small =
+        Run(handle.hash, [&](Partition& partition, Moment moment) NO_THREAD_SAFETY_ANALYSIS {
+          Found found = FindLive(partition, handle.key(), handle.hash, moment);
+          if (found.missing()) return Try{StoreStatus::kNotStored};
+          const std::uint64_t total = found.record.ValueBytes(found.header) + handle.value_bytes;
+          if (handle.key_size + total > store.options().max_item_size_bytes)
+            return Try{StoreStatus::kTooLarge};
+          const ItemFields fields = FieldsForNewValue(found, total, AccessStamp(moment.now));
+          if (RecordBytes(fields) <= store.layout().max_item_record_bytes) {
+            return ConcatenateSmall(partition, handle, options, found, fields, moment);
+          }
+          base.cas = table.ObserveCas(found);
+          return Try{Hold(store.gate(), table.log(), found, base) ? StoreStatus::kExists
+                                                                  : StoreStatus::kOutOfMemory};
+        });
     if (small.status != StoreStatus::kExists) return {small.status, small.value};
     // Put together without the lock; if the item changed meanwhile, once more.
     LargeUpload upload(store, handle.hash, base.value_bytes + handle.value_bytes);
@@ -80,13 +87,14 @@ WriteResult StoreSession::Impl::Concatenate(WriteHandle::Impl& handle, const Wri
 }
 
 Try StoreSession::Impl::ConcatenateSmall(Partition& partition, const WriteHandle::Impl& handle,
-                                         const WriteOptions& options, const Found& found, const ItemFields& fields,
-                                         Moment moment) noexcept {
+                                         const WriteOptions& options, const Found& found,
+                                         const ItemFields& fields, Moment moment) noexcept {
   const Location fresh = NewRecord(fields, moment.epoch);
   if (fresh == kNowhere) return {StoreStatus::kOutOfMemory, RecordBytes(fields)};
   const Record record(table.log().At(fresh));
   char* const to = record.Value(record.Header());
-  const std::string_view old(found.record.Value(found.header), found.record.ValueBytes(found.header));
+  const std::string_view old(found.record.Value(found.header),
+                             found.record.ValueBytes(found.header));
   const std::string_view addition = handle.staged();
   const bool prepend = options.mode == WriteMode::kPrepend;
   std::memcpy(prepend ? to + addition.size() : to, old.data(), old.size());
@@ -95,22 +103,24 @@ Try StoreSession::Impl::ConcatenateSmall(Partition& partition, const WriteHandle
 }
 
 // kExists if the item is no longer the one with this CAS id.
-Try StoreSession::Impl::ReplaceUnchanged(const WriteHandle::Impl& handle, const WriteOptions& options,
-                                         LargeUpload& upload, std::uint64_t cas) {
-  const Try result = Run(handle.hash, [&](Partition& partition, Moment moment) NO_THREAD_SAFETY_ANALYSIS {
-    const Found found = FindLive(partition, handle.key(), handle.hash, moment);
-    if (found.missing()) return Try{StoreStatus::kNotStored};
-    if (table.CasOf(found) != cas) return Try{StoreStatus::kExists};
-    ItemFields fields = FieldsForNewValue(found, upload.value_bytes(), AccessStamp(moment.now));
-    fields.kind = RecordKind::kLarge;
-    fields.pieces = static_cast<std::uint32_t>(upload.piece_count());
-    const std::size_t bytes = RecordBytes(fields);
-    if (bytes > store.layout().max_head_bytes) return Try{StoreStatus::kOutOfMemory};
-    const Location fresh = NewRecord(fields, moment.epoch);
-    if (fresh == kNowhere) return Try{StoreStatus::kOutOfMemory, bytes};
-    upload.WriteEntries(Record(table.log().At(fresh)));
-    return Finish(partition, handle.hash, found, fresh, options.want_cas);
-  });
+Try StoreSession::Impl::ReplaceUnchanged(const WriteHandle::Impl& handle,
+                                         const WriteOptions& options, LargeUpload& upload,
+                                         std::uint64_t cas) {
+  const Try result =
+      Run(handle.hash, [&](Partition& partition, Moment moment) NO_THREAD_SAFETY_ANALYSIS {
+        const Found found = FindLive(partition, handle.key(), handle.hash, moment);
+        if (found.missing()) return Try{StoreStatus::kNotStored};
+        if (table.CasOf(found) != cas) return Try{StoreStatus::kExists};
+        ItemFields fields = FieldsForNewValue(found, upload.value_bytes(), AccessStamp(moment.now));
+        fields.kind = RecordKind::kLarge;
+        fields.pieces = static_cast<std::uint32_t>(upload.piece_count());
+        const std::size_t bytes = RecordBytes(fields);
+        if (bytes > store.layout().max_head_bytes) return Try{StoreStatus::kOutOfMemory};
+        const Location fresh = NewRecord(fields, moment.epoch);
+        if (fresh == kNowhere) return Try{StoreStatus::kOutOfMemory, bytes};
+        upload.WriteEntries(Record(table.log().At(fresh)));
+        return Finish(partition, handle.hash, found, fresh, options.want_cas);
+      });
   if (result.status == StoreStatus::kStored) upload.Publish();
   return result;
 }

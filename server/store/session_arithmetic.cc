@@ -24,20 +24,22 @@ std::uint64_t Changed(std::uint64_t number, bool increment, std::uint64_t delta)
 
 }  // namespace
 
-Try StoreSession::Impl::TryArithmetic(Partition& partition, const Key& key, bool increment, std::uint64_t delta,
-                                      Moment moment) noexcept {
+Try StoreSession::Impl::TryArithmetic(Partition& partition, const Key& key, bool increment,
+                                      std::uint64_t delta, Moment moment) noexcept {
   Found found = FindLive(partition, key.bytes, key.hash, moment);
   if (found.missing()) return {StoreStatus::kNotFound};
   const std::uint64_t value_bytes = found.record.ValueBytes(found.header);
   // A longer text may still be a number, with leading zeros; memcached refuses it too.
   if (value_bytes > kMaxDigits) return {StoreStatus::kNotNumeric};
   std::uint64_t number = 0;
-  if (!ParseNumber({found.record.Value(found.header), static_cast<std::size_t>(value_bytes)}, number)) {
+  if (!ParseNumber({found.record.Value(found.header), static_cast<std::size_t>(value_bytes)},
+                   number)) {
     return {StoreStatus::kNotNumeric};
   }
   const std::uint64_t changed = Changed(number, increment, delta);
   char digits[kMaxDigits];
-  const auto written = static_cast<std::size_t>(std::to_chars(digits, digits + sizeof digits, changed).ptr - digits);
+  const auto written =
+      static_cast<std::size_t>(std::to_chars(digits, digits + sizeof digits, changed).ptr - digits);
   found.slot->Touch();
   if (table.SetValueInPlace(found, {digits, written})) return {StoreStatus::kOk, 0, changed};
   ItemFields fields = table.FieldsForCopy(found);

@@ -27,23 +27,28 @@ void StoreSession::Get(std::span<const Key> keys, const ReadOptions& options, Va
   PODCACHE_CHECK(keys.size() <= kMaxBatch && statuses.size() >= keys.size());
   if (options.set_exptime) impl_->writer.Acquire();
   for (const Key& key : keys) impl_->table.index().Prefetch(key.hash);
+  const std::uint32_t now = impl_->store.Now();
   for (std::size_t i = 0; i < keys.size(); ++i) {
     const Key& key = keys[i];
     statuses[i] = impl_
-                      ->Run(key.hash,
-                            [&](Partition& partition, Moment moment) NO_THREAD_SAFETY_ANALYSIS {
-                              return impl_->GetOne(partition, key, i, moment, options, sink);
-                            })
+                      ->RunAt(now, key.hash,
+                              [&](Partition& partition, Moment moment) NO_THREAD_SAFETY_ANALYSIS {
+                                return impl_->GetOne(partition, key, i, moment, options, sink);
+                              })
                       .status;
+    // No room for the expiry that should be set: a cache may forget, but not keep longer than
+    // asked.
+    if (statuses[i] != StoreStatus::kOk) statuses[i] = StoreStatus::kNotFound;
   }
 }
 
-Try StoreSession::Impl::GetOne(Partition& partition, const Key& key, std::size_t index, Moment moment,
-                               const ReadOptions& options, ValueSink& sink) {
+Try StoreSession::Impl::GetOne(Partition& partition, const Key& key, std::size_t index,
+                               Moment moment, const ReadOptions& options, ValueSink& sink) {
   Found found = table.Find(partition, key.bytes, key.hash, moment);
   if (found.missing()) return {StoreStatus::kNotFound};
   if (!found.live()) {
-    counters.Add(found.life == Life::kExpired ? metrics::Counter::kGetExpired : metrics::Counter::kGetFlushed);
+    counters.Add(found.life == Life::kExpired ? metrics::Counter::kGetExpired
+                                              : metrics::Counter::kGetFlushed);
     table.CountReclaimed(partition, found);
     table.Remove(partition, key.hash, found);
     return {StoreStatus::kNotFound};
@@ -53,7 +58,8 @@ Try StoreSession::Impl::GetOne(Partition& partition, const Key& key, std::size_t
     if (changed.needed_bytes != 0) return changed;
   }
   found.slot->Touch();
-  const std::uint64_t used = Record::WithAccess(found.header | header::kFetched, AccessStamp(moment.now));
+  const std::uint64_t used =
+      Record::WithAccess(found.header | header::kFetched, AccessStamp(moment.now));
   if (used != found.header) {
     found.record.SetHeader(used);
     found.header = used;
@@ -67,7 +73,8 @@ Try StoreSession::Impl::GetOne(Partition& partition, const Key& key, std::size_t
 }
 
 // False only when a large value cannot be pinned for lack of memory.
-bool StoreSession::Impl::Deliver(Found& found, std::size_t index, const ItemMeta& meta, ValueSink& sink) {
+bool StoreSession::Impl::Deliver(Found& found, std::size_t index, const ItemMeta& meta,
+                                 ValueSink& sink) {
   if (meta.value_bytes <= kMaxCopiedValueBytes) {
     CopyValue(table.log(), found, sink.Begin(index, meta));
     sink.End(index, meta);
@@ -79,7 +86,8 @@ bool StoreSession::Impl::Deliver(Found& found, std::size_t index, const ItemMeta
   return true;
 }
 
-Try StoreSession::Impl::SetExptime(Partition& partition, Found& found, std::uint32_t exptime, Moment moment) noexcept {
+Try StoreSession::Impl::SetExptime(Partition& partition, Found& found, std::uint32_t exptime,
+                                   Moment moment) noexcept {
   if ((found.header & header::kHasExptime) != 0) {
     found.record.SetExptime(found.header, exptime);
     table.log().NoteExptime(found.location, exptime);

@@ -9,7 +9,8 @@ WriteResult StoreSession::Impl::Commit(WriteHandle::Impl& handle, const WriteOpt
   writer.Acquire();
   if (!handle.complete()) return {};
   if (handle.upload && handle.upload->failed()) return {StoreStatus::kOutOfMemory};
-  if (options.mode == WriteMode::kAppend || options.mode == WriteMode::kPrepend) return Concatenate(handle, options);
+  if (options.mode == WriteMode::kAppend || options.mode == WriteMode::kPrepend)
+    return Concatenate(handle, options);
   return StorePlain(handle, options);
 }
 
@@ -20,29 +21,32 @@ WriteResult StoreSession::Impl::StorePlain(WriteHandle::Impl& handle, const Writ
   fields.exptime = handle.exptime;
   fields.value_bytes = handle.value_bytes;
   if (handle.upload) return StoreFields(handle, fields, &*handle.upload, options);
-  if (RecordBytes(fields) <= store.layout().max_item_record_bytes) return StoreFields(handle, fields, nullptr, options);
+  if (RecordBytes(fields) <= store.layout().max_item_record_bytes)
+    return StoreFields(handle, fields, nullptr, options);
   LargeUpload upload(store, handle.hash, handle.value_bytes);
   if (!upload.valid() || !upload.Append(handle.staged())) return {StoreStatus::kOutOfMemory};
   return StoreFields(handle, fields, &upload, options);
 }
 
-WriteResult StoreSession::Impl::StoreFields(WriteHandle::Impl& handle, const ItemFields& fields, LargeUpload* upload,
-                                            const WriteOptions& options) {
+WriteResult StoreSession::Impl::StoreFields(WriteHandle::Impl& handle, const ItemFields& fields,
+                                            LargeUpload* upload, const WriteOptions& options) {
   ItemFields shape = fields;
   if (upload != nullptr) {
     shape.kind = RecordKind::kLarge;
     shape.pieces = static_cast<std::uint32_t>(upload->piece_count());
     if (RecordBytes(shape) > store.layout().max_head_bytes) return {StoreStatus::kOutOfMemory};
   }
-  const Try result = Run(handle.hash, [&](Partition& partition, Moment moment) NO_THREAD_SAFETY_ANALYSIS {
-    return TryStore(partition, handle, shape, upload, options, moment);
-  });
+  const Try result =
+      Run(handle.hash, [&](Partition& partition, Moment moment) NO_THREAD_SAFETY_ANALYSIS {
+        return TryStore(partition, handle, shape, upload, options, moment);
+      });
   if (result.status == StoreStatus::kStored && upload != nullptr) upload->Publish();
   return {result.status, result.value};
 }
 
-Try StoreSession::Impl::TryStore(Partition& partition, WriteHandle::Impl& handle, const ItemFields& wanted,
-                                 const LargeUpload* upload, const WriteOptions& options, Moment moment) noexcept {
+Try StoreSession::Impl::TryStore(Partition& partition, WriteHandle::Impl& handle,
+                                 const ItemFields& wanted, const LargeUpload* upload,
+                                 const WriteOptions& options, Moment moment) noexcept {
   Found found = table.Find(partition, handle.key(), handle.hash, moment);
   const StoreStatus verdict = Precondition(found, options);
   if (verdict != StoreStatus::kStored) return {verdict};
@@ -63,7 +67,8 @@ Try StoreSession::Impl::TryStore(Partition& partition, WriteHandle::Impl& handle
   return Finish(partition, handle.hash, found, fresh, options.want_cas);
 }
 
-StoreStatus StoreSession::Impl::Precondition(const Found& found, const WriteOptions& options) const noexcept {
+StoreStatus StoreSession::Impl::Precondition(const Found& found,
+                                             const WriteOptions& options) const noexcept {
   switch (options.mode) {
     case WriteMode::kAdd:
       return found.live() ? StoreStatus::kNotStored : StoreStatus::kStored;
@@ -71,10 +76,11 @@ StoreStatus StoreSession::Impl::Precondition(const Found& found, const WriteOpti
       return found.live() ? StoreStatus::kStored : StoreStatus::kNotStored;
     case WriteMode::kCas:
       if (!found.live()) return StoreStatus::kNotFound;
-      // Ids handed out before cannot match an item that was rewritten in place: that is done only to items whose id
-      // nobody knows.
-      return store.options().cas && table.CasOf(found) == options.compare_cas ? StoreStatus::kStored
-                                                                              : StoreStatus::kExists;
+      // Ids handed out before cannot match an item that was rewritten in place: that is done only
+      // to items whose id nobody knows.
+      return store.options().cas && table.CasOf(found) == options.compare_cas
+                 ? StoreStatus::kStored
+                 : StoreStatus::kExists;
     default:
       return StoreStatus::kStored;
   }
@@ -86,8 +92,8 @@ Location StoreSession::Impl::NewRecord(const ItemFields& fields, std::uint32_t e
   return fresh;
 }
 
-Try StoreSession::Impl::Finish(Partition& partition, std::uint64_t hash, const Found& old, Location fresh,
-                               bool want_cas) noexcept {
+Try StoreSession::Impl::Finish(Partition& partition, std::uint64_t hash, const Found& old,
+                               Location fresh, bool want_cas) noexcept {
   Found stored;
   stored.location = fresh;
   stored.record = Record(table.log().At(fresh));

@@ -1,6 +1,7 @@
 // A lock of four bytes for sections of well under a microsecond: a partition of the index has one.
 //
-// Threads: any. Not recursive, not fair. Gives the CPU away after a short spin, so it also works on one core.
+// Threads: any. Not recursive, not fair. Gives the CPU away after a short spin, so it also works on
+// one core.
 #pragma once
 
 #include <atomic>
@@ -27,7 +28,9 @@ class CAPABILITY("mutex") SpinLock {
 
   void LockSlow() noexcept {
     for (int spins = 0;; ++spins) {
-      if (held_.load(std::memory_order_relaxed) == 0 && held_.exchange(1, std::memory_order_acquire) == 0) return;
+      if (held_.load(std::memory_order_relaxed) == 0 &&
+          held_.exchange(1, std::memory_order_acquire) == 0)
+        return;
       if (spins < kSpins) {
         Pause();
       } else {

@@ -5,7 +5,8 @@
 
 namespace podcache::store {
 
-Store::Store(const StoreOptions& options, const Clock& clock) : impl_(std::make_unique<StoreImpl>(options, clock)) {}
+Store::Store(const StoreOptions& options, const Clock& clock)
+    : impl_(std::make_unique<StoreImpl>(options, clock)) {}
 Store::~Store() = default;
 
 std::unique_ptr<StoreSession> Store::NewSession(metrics::WorkerCounters& counters) {
@@ -17,7 +18,9 @@ std::uint64_t Store::min_memory_limit_bytes() const noexcept { return impl_->min
 std::uint64_t Store::max_memory_limit_bytes() const noexcept { return impl_->max_limit_bytes(); }
 bool Store::SetMemoryTarget(std::uint64_t target_bytes) { return impl_->SetTarget(target_bytes); }
 ResizeState Store::resize_state() const { return impl_->resize_state(); }
-void Store::ChargeExternal(std::int64_t delta_bytes) noexcept { impl_->ChargeExternal(delta_bytes); }
+void Store::ChargeExternal(std::int64_t delta_bytes) noexcept {
+  impl_->ChargeExternal(delta_bytes);
+}
 void Store::FlushAll(std::int64_t at_unix_seconds) { impl_->FlushAll(at_unix_seconds); }
 StoreStats Store::stats() const { return impl_->stats(); }
 bool Store::MaintainOnce() { return impl_->MaintainOnce(); }

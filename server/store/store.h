@@ -1,15 +1,17 @@
 // The cache: keys to items within one memory budget.
 //
-// Purpose: owns item memory, the index, eviction and expiry, and hides partitions, locks and segments. Knows no protocol
-// and no sockets.
+// Purpose: owns item memory, the index, eviction and expiry, and hides partitions, locks and
+// segments. Knows no protocol and no sockets.
 //
-// Threads: `Store` is shared. All data operations go through a `StoreSession`, of which each worker thread owns one; a
-// session is used by one thread at a time. Every operation is atomic on its key against all others.
+// Threads: `Store` is shared. All data operations go through a `StoreSession`, of which each worker
+// thread owns one; a session is used by one thread at a time. Every operation is atomic on its key
+// against all others.
 //
-// Budget: `memory_limit` covers segments, index and whatever is charged with ChargeExternal (buffers, connections).
-// RSS is the contract: memory given up goes back to the kernel.
+// Budget: `memory_limit` covers segments, index and whatever is charged with ChargeExternal
+// (buffers, connections). RSS is the contract: memory given up goes back to the kernel.
 //
-// Time: exptime is absolute, in seconds of the Unix epoch, 0 = never; what the protocols allow is converted before.
+// Time: exptime is absolute, in seconds of the Unix epoch, 0 = never; what the protocols allow is
+// converted before.
 #pragma once
 
 #include <cstddef>
@@ -41,7 +43,8 @@ struct StoreOptions {
   bool cas = true;
   // Seed of the hash; 0 = random per process. Fixed in tests.
   std::uint64_t hash_seed = 0;
-  // Off: nothing happens in the background, the owner calls Store::MaintainOnce. For deterministic tests.
+  // Off: nothing happens in the background, the owner calls Store::MaintainOnce. For deterministic
+  // tests.
   bool background_maintenance = true;
   // Makes allocations fail in tests; outlives the store.
   memory::AllocationGate* allocation_gate = nullptr;
@@ -49,13 +52,13 @@ struct StoreOptions {
 
 struct ItemMeta {
   std::uint32_t client_flags = 0;
-  std::uint64_t cas = 0;       // Only if ReadOptions::want_cas.
-  std::int64_t exptime = 0;    // As stored; see above.
+  std::uint64_t cas = 0;     // Only if ReadOptions::want_cas.
+  std::int64_t exptime = 0;  // As stored; see above.
   std::uint64_t value_bytes = 0;
 };
 
-// Receives found items. `Begin` may be called again for the same index if a concurrent write forces a retry: the sink
-// then rewinds to where that item began.
+// Receives found items. `Begin` may be called again for the same index if a concurrent write forces
+// a retry: the sink then rewinds to where that item began.
 class ValueSink {
  public:
   // Returns where to put meta.value_bytes (≤ kMaxCopiedValueBytes) bytes of value.
@@ -63,7 +66,8 @@ class ValueSink {
   // The value put there is complete and consistent.
   virtual void End(std::size_t index, const ItemMeta& meta) = 0;
   // Instead of Begin/End for larger values: ownership of the pin goes to the sink.
-  virtual void Pinned(std::size_t index, const ItemMeta& meta, std::unique_ptr<PinnedBytes> value) = 0;
+  virtual void Pinned(std::size_t index, const ItemMeta& meta,
+                      std::unique_ptr<PinnedBytes> value) = 0;
 
  protected:
   ~ValueSink() = default;
@@ -97,8 +101,8 @@ struct ArithmeticResult {
 class StoreImpl;
 class StoreSession;
 
-// Room for one new item: filled piece by piece (straight from the socket for large values), then committed. The
-// destructor gives uncommitted room back. Not visible to readers before Commit.
+// Room for one new item: filled piece by piece (straight from the socket for large values), then
+// committed. The destructor gives uncommitted room back. Not visible to readers before Commit.
 class WriteHandle {
  public:
   WriteHandle() noexcept;
@@ -107,7 +111,8 @@ class WriteHandle {
   ~WriteHandle();
 
   bool valid() const noexcept { return impl_ != nullptr; }
-  // The next contiguous piece still to be filled; empty when the value is complete. Valid until Advance.
+  // The next contiguous piece still to be filled; empty when the value is complete. Valid until
+  // Advance.
   std::span<char> Writable() noexcept;
   void Advance(std::size_t n) noexcept;
 
@@ -123,10 +128,10 @@ struct StoreStats {
   std::uint64_t memory_limit_bytes = 0;   // In force.
   std::uint64_t memory_target_bytes = 0;  // Asked for.
   std::uint64_t items = 0;
-  std::uint64_t item_bytes = 0;           // Live items with their headers: `bytes` in stats.
-  std::uint64_t segment_bytes = 0;        // Committed segment memory.
+  std::uint64_t item_bytes = 0;     // Live items with their headers: `bytes` in stats.
+  std::uint64_t segment_bytes = 0;  // Committed segment memory.
   std::uint64_t index_bytes = 0;
-  std::uint64_t external_bytes = 0;       // Charged from outside.
+  std::uint64_t external_bytes = 0;  // Charged from outside.
   std::uint64_t free_segment_bytes = 0;
   std::uint64_t dead_bytes = 0;
   std::uint64_t slack_bytes = 0;
@@ -144,8 +149,9 @@ struct StoreStats {
   std::uint64_t evicted_unfetched_items = 0;
   std::uint64_t expired_unfetched_items = 0;
   std::uint64_t expired_items = 0;
-  std::uint64_t expired_in_sweep_items = 0;    // Of those: found by a sweep,
-  std::uint64_t expired_in_segment_items = 0;  // or in a segment that was reclaimed; the others by who looked for them.
+  std::uint64_t expired_in_sweep_items = 0;  // Of those: found by a sweep,
+  std::uint64_t expired_in_segment_items =
+      0;  // or in a segment that was reclaimed; the others by who looked for them.
   std::uint64_t reclaimed_items = 0;
   std::uint64_t total_items = 0;
   std::uint64_t stored_bytes = 0;
@@ -179,12 +185,14 @@ class Store {
   // Largest limit this process can grow to (reserved address space).
   std::uint64_t max_memory_limit_bytes() const noexcept;
 
-  // Live resize. Returns at once; the background thread evicts to the target and returns pages to the kernel. A newer
-  // target supersedes an older one. Returns false (nothing changed) outside the limits above. Any thread.
+  // Live resize. Returns at once; the background thread evicts to the target and returns pages to
+  // the kernel. A newer target supersedes an older one. Returns false (nothing changed) outside the
+  // limits above. Any thread.
   bool SetMemoryTarget(std::uint64_t target_bytes);
   ResizeState resize_state() const;
 
-  // Memory held by others under the same budget (connection and reply buffers), as a delta. Any thread.
+  // Memory held by others under the same budget (connection and reply buffers), as a delta. Any
+  // thread.
   void ChargeExternal(std::int64_t delta_bytes) noexcept;
 
   // Items written before the moment `at_unix_seconds` (0 = now) are gone from then on.
@@ -192,8 +200,9 @@ class Store {
 
   StoreStats stats() const;
 
-  // One bounded step of what the background thread does: evict or give memory back when over the budget, keep a few
-  // segments free, remove what expired or was flushed. False when nothing was left to do. Any thread.
+  // One bounded step of what the background thread does: evict or give memory back when over the
+  // budget, keep a few segments free, remove what expired or was flushed. False when nothing was
+  // left to do. Any thread.
   bool MaintainOnce();
 
  private:
@@ -209,12 +218,14 @@ class StoreSession {
 
   Key MakeKey(std::string_view bytes) const noexcept;
 
-  // Looks all keys up (at most kMaxBatch), in order. statuses[i] is kOk or kNotFound.
+  // Looks all keys up (at most kMaxBatch), in order. statuses[i] is kOk or kNotFound; the latter
+  // also when an expiry was to be set and there is no memory for it.
   static constexpr std::size_t kMaxBatch = 16;
   void Get(std::span<const Key> keys, const ReadOptions& options, ValueSink& sink,
            std::span<StoreStatus> statuses);
 
-  // kOk gives a handle; kTooLarge, kOutOfMemory do not. A failed set must also delete the old value: callers do that.
+  // kOk gives a handle; kTooLarge, kOutOfMemory do not. A failed set must also delete the old
+  // value: callers do that.
   StoreStatus Prepare(const Key& key, std::uint64_t value_bytes, std::uint32_t client_flags,
                       std::int64_t exptime, WriteHandle& handle);
   // Consumes the handle, whatever the answer. kNotStored if the value is not complete. A set that fails for lack of
@@ -223,10 +234,12 @@ class StoreSession {
 
   StoreStatus Delete(const Key& key);
   StoreStatus Touch(const Key& key, std::int64_t exptime);
-  // kOk with the new number, kNotFound, kNotNumeric or kOutOfMemory. incr wraps at 2^64, decr stops at 0.
+  // kOk with the new number, kNotFound, kNotNumeric or kOutOfMemory. incr wraps at 2^64, decr stops
+  // at 0.
   ArithmeticResult Arithmetic(const Key& key, bool increment, std::uint64_t delta);
 
-  // The end of an event-loop turn: no pointer from this session into item memory is in use any more, pins excepted.
+  // The end of an event-loop turn: no pointer from this session into item memory is in use any
+  // more, pins excepted.
   void EndTurn() noexcept;
 
  private:

@@ -15,7 +15,8 @@ constexpr std::size_t kMaxSegmentBytes = std::size_t{2} << 20;
 constexpr std::uint64_t kSmallBudgetBytes = std::uint64_t{1} << 30;
 // Wanted number of segments.
 constexpr std::uint64_t kSegmentsPerLimit = 256;
-// A partition per this many pages of budget: its bucket array is then several pages, and rounding to pages costs little.
+// A partition per this many pages of budget: its bucket array is then several pages, and rounding
+// to pages costs little.
 constexpr std::uint64_t kPagesPerPartition = 64;
 constexpr std::uint64_t kMinPartitions = 16;
 constexpr std::uint64_t kMaxPartitions = 16384;
@@ -34,15 +35,19 @@ constexpr auto kIdlePeriod = std::chrono::milliseconds(100);
 
 StoreLayout StoreLayout::For(std::uint64_t limit_bytes) {
   const std::size_t page = memory::PageBytes();
-  const std::size_t most = limit_bytes < kSmallBudgetBytes ? kMaxSmallSegmentBytes : kMaxSegmentBytes;
+  const std::size_t most =
+      limit_bytes < kSmallBudgetBytes ? kMaxSmallSegmentBytes : kMaxSegmentBytes;
   const std::size_t least = std::max(page, kMinSegmentBytes);
   StoreLayout layout{};
-  layout.segment_bytes = std::clamp<std::size_t>(std::bit_floor(limit_bytes / kSegmentsPerLimit), least, std::max(least, most));
-  layout.partitions = std::clamp(std::bit_floor(limit_bytes / (kPagesPerPartition * page)), kMinPartitions, kMaxPartitions);
+  layout.segment_bytes = std::clamp<std::size_t>(std::bit_floor(limit_bytes / kSegmentsPerLimit),
+                                                 least, std::max(least, most));
+  layout.partitions = std::clamp(std::bit_floor(limit_bytes / (kPagesPerPartition * page)),
+                                 kMinPartitions, kMaxPartitions);
   layout.max_item_record_bytes = std::min(layout.segment_bytes / 16, kMaxItemRecordBytes);
   layout.max_staged_bytes = std::min(layout.segment_bytes / 4, kMaxStagedBytes);
   layout.min_piece_bytes = layout.segment_bytes / 8;
-  layout.max_head_bytes = layout.segment_bytes / 4;
+  layout.max_piece_bytes = layout.segment_bytes / 4;
+  layout.max_head_bytes = layout.segment_bytes / 2;
   return layout;
 }
 
@@ -52,7 +57,8 @@ StoreImpl::StoreImpl(const StoreOptions& options, const Clock& clock)
       layout_(StoreLayout::For(options.memory_limit_bytes)),
       gate_(options.allocation_gate != nullptr ? *options.allocation_gate : own_gate_),
       budget_(options.memory_limit_bytes),
-      pool_(layout_.segment_bytes, options.memory_limit_bytes, memory::PhysicalMemoryBytes(), budget_, gate_),
+      pool_(layout_.segment_bytes, options.memory_limit_bytes, memory::PhysicalMemoryBytes(),
+            budget_, gate_),
       log_(pool_),
       index_(layout_.partitions, budget_, gate_),
       table_(index_, log_, flush_),
@@ -77,18 +83,19 @@ std::uint32_t StoreImpl::Now() noexcept {
   return static_cast<std::uint32_t>(now);
 }
 
-// The first attempt leaves alone what moving items needs; after something was reclaimed even the last free segment is
-// better used than refused.
+// The first attempt leaves alone what moving items needs; after something was reclaimed even the
+// last free segment is better used than refused.
 template <class Attempt>
 bool StoreImpl::Retry(Attempt&& attempt) noexcept {
   if (IsShort()) Wake();
   if (attempt(Claim::kWrite)) return true;
   for (int i = 0; i < kMaxInlineReclaims; ++i) {
-    const bool reclaimed = reclaimer_.ReclaimOne(ReclaimReason::kCapacity, Now());
+    const bool reclaimed = reclaimer_.ReclaimOne(Reason(), Now());
     if (attempt(Claim::kReclaimed)) return true;
     if (!reclaimed) break;
   }
-  return attempt(Claim::kMove);
+  // Without eviction the last ones stay: compaction, the only way to make room, needs them.
+  return options_.evictions && attempt(Claim::kMove);
 }
 
 bool StoreImpl::Refill(LogWriter& writer, std::size_t bytes, std::uint32_t epoch) noexcept {
@@ -105,14 +112,16 @@ Reservation StoreImpl::ReserveForPiece(std::size_t min_bytes, std::size_t max_by
 }
 
 bool StoreImpl::BeginUpload(std::uint64_t bytes) noexcept {
-  const std::uint64_t most = budget_.ceiling_bytes() / 2;
+  const std::uint64_t ceiling = budget_.ceiling_bytes();
   const std::uint64_t before = upload_bytes_.fetch_add(bytes, std::memory_order_relaxed);
-  if (bytes <= most && (before == 0 || before + bytes <= most)) return true;
+  if (before == 0 ? bytes <= ceiling / 4 * 3 : before + bytes <= ceiling / 2) return true;
   EndUpload(bytes);
   return false;
 }
 
-void StoreImpl::EndUpload(std::uint64_t bytes) noexcept { upload_bytes_.fetch_sub(bytes, std::memory_order_relaxed); }
+void StoreImpl::EndUpload(std::uint64_t bytes) noexcept {
+  upload_bytes_.fetch_sub(bytes, std::memory_order_relaxed);
+}
 
 std::uint64_t StoreImpl::min_limit_bytes() const noexcept {
   const std::uint64_t index = layout_.partitions * (2 * memory::PageBytes() + sizeof(Partition));
@@ -124,7 +133,9 @@ bool StoreImpl::SetTarget(std::uint64_t target_bytes) {
   {
     MutexLock lock(resize_mutex_);
     ++generation_;
-    evicted_at_start_ = reclaimer_.counters().evicted_by_shrink_items.load(std::memory_order_relaxed);
+    copied_at_start_ = reclaimer_.counters().copied_bytes.load(std::memory_order_relaxed);
+    evicted_at_start_ =
+        reclaimer_.counters().evicted_by_shrink_items.load(std::memory_order_relaxed);
     budget_.SetTarget(target_bytes);
     if (target_bytes >= budget_.limit_bytes()) budget_.SetLimit(target_bytes);
   }
@@ -142,7 +153,8 @@ ResizeState StoreImpl::resize_state() const {
   state.in_progress = state.limit_bytes != state.target_bytes;
   state.growing = state.limit_bytes < state.target_bytes;
   state.evicted_items =
-      reclaimer_.counters().evicted_by_shrink_items.load(std::memory_order_relaxed) - evicted_at_start_;
+      reclaimer_.counters().evicted_by_shrink_items.load(std::memory_order_relaxed) -
+      evicted_at_start_;
   state.generation = generation_;
   return state;
 }
@@ -166,8 +178,19 @@ void StoreImpl::FlushAll(std::int64_t at_unix_seconds) {
 }
 
 bool StoreImpl::IsShort() const noexcept {
-  const auto segments = static_cast<std::int64_t>(budget_.ceiling_bytes() / layout_.segment_bytes / kFreeDivisor);
+  const auto segments =
+      static_cast<std::int64_t>(budget_.ceiling_bytes() / layout_.segment_bytes / kFreeDivisor);
   return pool_.Available() < std::max(segments, kMinFree);
+}
+
+// While shrinking, everything used is kept until as much was copied as can stay. Under load items
+// are used again all the time: without that bound the shrink might never end.
+ReclaimReason StoreImpl::Reason() const noexcept {
+  const std::uint64_t target = budget_.target_bytes();
+  if (target >= budget_.limit_bytes()) return ReclaimReason::kCapacity;
+  const std::uint64_t copied = reclaimer_.counters().copied_bytes.load(std::memory_order_relaxed) -
+                               copied_at_start_.load(std::memory_order_relaxed);
+  return copied < target ? ReclaimReason::kShrink : ReclaimReason::kShrinkFast;
 }
 
 bool StoreImpl::MaintainOnce() {
@@ -185,13 +208,13 @@ bool StoreImpl::MaintainOnce() {
 // Over the budget. Moving used items out of the way needs a few free segments, so those go last.
 bool StoreImpl::ShrinkOnce(std::uint32_t now) {
   if (pool_.free_segments() > SegmentLog::kMoveReserve && pool_.DecommitOne()) return true;
-  const bool resizing = budget_.target_bytes() < budget_.limit_bytes();
-  if (reclaimer_.ReclaimOne(resizing ? ReclaimReason::kShrink : ReclaimReason::kCapacity, now)) return true;
+  if (reclaimer_.ReclaimOne(Reason(), now)) return true;
   return pool_.DecommitOne();
 }
 
 bool StoreImpl::SweepOnce(std::uint32_t now) {
-  if (!flush_.sweep_pending() && now < next_sweep_seconds_.load(std::memory_order_relaxed)) return false;
+  if (!flush_.sweep_pending() && now < next_sweep_seconds_.load(std::memory_order_relaxed))
+    return false;
   if (reclaimer_.SweepOne(now)) return true;
   next_sweep_seconds_.store(now + kSweepPeriodSeconds, std::memory_order_relaxed);
   return false;
@@ -239,6 +262,7 @@ StoreStats StoreImpl::stats() const {
     stats.expired_items += partition.expired.Read();
     stats.expired_unfetched_items += partition.expired_unfetched.Read();
   }
+  // Reserved but not written, and padding.
   const std::uint64_t accounted = stats.free_segment_bytes + stats.dead_bytes + stats.item_bytes;
   stats.slack_bytes = stats.segment_bytes > accounted ? stats.segment_bytes - accounted : 0;
   stats.index_entries = stats.items;

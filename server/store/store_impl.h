@@ -1,7 +1,8 @@
 // What stands behind Store: the parts, put together, and what sessions share.
 //
 // Threads: any. Lock order (store/README.md): reclaimer, partition, log, pool.
-// Ownership: members are destroyed in reverse order; sessions, handles and pins must be gone before.
+// Ownership: members are destroyed in reverse order; sessions, handles and pins must be gone
+// before.
 #pragma once
 
 #include <atomic>
@@ -30,7 +31,8 @@ struct StoreLayout {
   std::size_t partitions;
   std::size_t max_item_record_bytes;  // Above: a large item.
   std::size_t max_staged_bytes;       // Values up to this are collected outside of the log.
-  std::size_t min_piece_bytes;
+  std::size_t min_piece_bytes;        // Of a large value, except the last piece.
+  std::size_t max_piece_bytes;        // Small enough to find room elsewhere without wasting much.
   std::size_t max_head_bytes;         // Record of a large item.
 
   static StoreLayout For(std::uint64_t limit_bytes);
@@ -49,14 +51,16 @@ class StoreImpl {
   SegmentLog& log() noexcept { return log_; }
   ItemTable& table() noexcept { return table_; }
 
-  // Seconds of the Unix epoch; makes a due flush happen. Before the partition lock of every operation.
+  // Seconds of the Unix epoch; makes a due flush happen. Before the partition lock of every
+  // operation.
   std::uint32_t Now() noexcept;
 
-  // Room for one record, reclaiming if necessary. No partition lock may be held. False: nothing can be evicted.
+  // Room for one record, reclaiming if necessary. No partition lock may be held. False: nothing can
+  // be evicted.
   bool Refill(LogWriter& writer, std::size_t bytes, std::uint32_t epoch) noexcept;
   Reservation ReserveForPiece(std::size_t min_bytes, std::size_t max_bytes) noexcept;
 
-  // Uploads under way may hold half the budget; a single one is always let in.
+  // Uploads under way may hold half the budget, a single one three quarters.
   bool BeginUpload(std::uint64_t bytes) noexcept;
   void EndUpload(std::uint64_t bytes) noexcept;
 
@@ -73,6 +77,7 @@ class StoreImpl {
   template <class Attempt>
   bool Retry(Attempt&& attempt) noexcept;
   bool IsShort() const noexcept;
+  ReclaimReason Reason() const noexcept;
   void Wake() noexcept;
   void RunMaintenance();
   bool ShrinkOnce(std::uint32_t now);
@@ -99,6 +104,7 @@ class StoreImpl {
   mutable Mutex resize_mutex_;
   std::uint64_t generation_ GUARDED_BY(resize_mutex_) = 0;
   std::uint64_t evicted_at_start_ GUARDED_BY(resize_mutex_) = 0;
+  std::atomic<std::uint64_t> copied_at_start_{0};  // Of the resize under way.
 
   Mutex wake_mutex_;
   CondVar wake_;

@@ -1,4 +1,5 @@
-// The answers of the store. Protocol texts and codes are made from them elsewhere, in one place per protocol.
+// The answers of the store. Protocol texts and codes are made from them elsewhere, in one place per
+// protocol.
 #pragma once
 
 #include <cstdint>
@@ -6,14 +7,14 @@
 namespace podcache::store {
 
 enum class StoreStatus : std::uint8_t {
-  kOk,          // Found, deleted, touched.
+  kOk,  // Found, deleted, touched.
   kStored,
-  kNotStored,   // Precondition of add, replace, append, prepend failed.
-  kExists,      // CAS mismatch.
+  kNotStored,  // Precondition of add, replace, append, prepend failed.
+  kExists,     // CAS mismatch.
   kNotFound,
-  kTooLarge,    // Above the item size limit.
-  kOutOfMemory, // Nothing may or can be evicted.
-  kNotNumeric,  // The stored value is no decimal unsigned 64-bit number.
+  kTooLarge,     // Above the item size limit.
+  kOutOfMemory,  // Nothing may or can be evicted.
+  kNotNumeric,   // The stored value is no decimal unsigned 64-bit number.
 };
 
 }  // namespace podcache::store

@@ -25,7 +25,8 @@ bool WriteHandle::Impl::Start(const Key& key, std::uint64_t value_size, std::uin
   exptime = item_exptime;
   key_size = key.bytes.size();
   std::memcpy(key_bytes, key.bytes.data(), key.bytes.size());
-  if (value_size <= store.layout().max_staged_bytes) return EnsureBuffer(static_cast<std::size_t>(value_size));
+  if (value_size <= store.layout().max_staged_bytes)
+    return EnsureBuffer(static_cast<std::size_t>(value_size));
   // What a stalled upload may keep from being reclaimed: its bytes and a segment it has only begun.
   const std::uint64_t charge = value_size + store.layout().segment_bytes;
   if (!store.BeginUpload(charge)) return false;
@@ -74,7 +75,8 @@ WriteHandle::~WriteHandle() = default;
 
 std::span<char> WriteHandle::Writable() noexcept {
   if (impl_->upload) return impl_->upload->Writable();
-  return {impl_->buffer.get() + impl_->filled, static_cast<std::size_t>(impl_->value_bytes - impl_->filled)};
+  return {impl_->buffer.get() + impl_->filled,
+          static_cast<std::size_t>(impl_->value_bytes - impl_->filled)};
 }
 
 void WriteHandle::Advance(std::size_t n) noexcept {

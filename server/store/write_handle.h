@@ -1,5 +1,5 @@
-// What a WriteHandle holds: the fields of the item to be, and its value in a buffer of its own (small) or in pieces in the
-// log (large).
+// What a WriteHandle holds: the fields of the item to be, and its value in a buffer of its own
+// (small) or in pieces in the log (large).
 //
 // Threads: one owner at a time.
 // Ownership: buffer and upload are charged to the budget until the handle is gone.
@@ -29,14 +29,17 @@ struct WriteHandle::Impl {
   Impl& operator=(const Impl&) = delete;
 
   // False without memory.
-  bool Start(const Key& key, std::uint64_t value_size, std::uint32_t flags, std::uint32_t item_exptime) noexcept;
+  bool Start(const Key& key, std::uint64_t value_size, std::uint32_t flags,
+             std::uint32_t item_exptime) noexcept;
   // Back to holding nothing but a small buffer for the next use.
   void Reset() noexcept;
 
   std::string_view key() const noexcept { return {key_bytes, key_size}; }
   bool complete() const noexcept { return upload ? upload->complete() : filled == value_bytes; }
   // The value of one that has no upload.
-  std::string_view staged() const noexcept { return {buffer.get(), static_cast<std::size_t>(value_bytes)}; }
+  std::string_view staged() const noexcept {
+    return {buffer.get(), static_cast<std::size_t>(value_bytes)};
+  }
   // Copies the value; false when room ran out.
   bool AppendTo(LargeUpload& other) const noexcept;
 
