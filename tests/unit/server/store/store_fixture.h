@@ -1,4 +1,5 @@
-// What the tests of the store share: a store on a manual clock with one session, and short ways to use it.
+// What the tests of the store share: a store on a manual clock with one session, and short ways to
+// use it.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -37,7 +38,8 @@ class StringSink final : public ValueSink {
     entries_[index].meta = meta;
     entries_[index].ended = true;
   }
-  void Pinned(std::size_t index, const ItemMeta& meta, std::unique_ptr<PinnedBytes> value) override {
+  void Pinned(std::size_t index, const ItemMeta& meta,
+              std::unique_ptr<PinnedBytes> value) override {
     entries_[index].meta = meta;
     entries_[index].value = Read(*value);
     entries_[index].pin = std::move(value);
@@ -50,7 +52,8 @@ class StringSink final : public ValueSink {
     iovec pieces[4];
     while (out.size() < pin.size()) {
       const int n = pin.FillIovec(out.size(), pieces, 4);
-      for (int i = 0; i < n; ++i) out.append(static_cast<const char*>(pieces[i].iov_base), pieces[i].iov_len);
+      for (int i = 0; i < n; ++i)
+        out.append(static_cast<const char*>(pieces[i].iov_base), pieces[i].iov_len);
       if (n == 0) break;
     }
     return out;
@@ -68,20 +71,23 @@ class Client {
   WriteResult Write(std::string_view key, std::string_view value, const WriteOptions& options = {},
                     std::uint32_t flags = 0, std::int64_t exptime = 0) {
     WriteHandle handle;
-    const StoreStatus prepared = session_->Prepare(session_->MakeKey(key), value.size(), flags, exptime, handle);
+    const StoreStatus prepared =
+        session_->Prepare(session_->MakeKey(key), value.size(), flags, exptime, handle);
     if (prepared != StoreStatus::kOk) return {prepared, 0};
     Fill(handle, value);
     return session_->Commit(handle, options);
   }
   static void Fill(WriteHandle& handle, std::string_view value) {
-    for (std::span<char> room = handle.Writable(); !room.empty() && !value.empty(); room = handle.Writable()) {
+    for (std::span<char> room = handle.Writable(); !room.empty() && !value.empty();
+         room = handle.Writable()) {
       const std::size_t n = std::min(room.size(), value.size());
       std::memcpy(room.data(), value.data(), n);
       handle.Advance(n);
       value.remove_prefix(n);
     }
   }
-  StoreStatus Set(std::string_view key, std::string_view value, std::uint32_t flags = 0, std::int64_t exptime = 0) {
+  StoreStatus Set(std::string_view key, std::string_view value, std::uint32_t flags = 0,
+                  std::int64_t exptime = 0) {
     return Write(key, value, {}, flags, exptime).status;
   }
   std::optional<std::string> Get(std::string_view key) {
@@ -128,6 +134,7 @@ class StoreTest : public ::testing::Test {
   }
   void Open(const StoreOptions& options) {
     client_.reset();
+    store_options_ = options;
     store_ = std::make_unique<Store>(options, clock_);
     client_ = std::make_unique<Client>(*store_);
   }
@@ -141,6 +148,7 @@ class StoreTest : public ::testing::Test {
   Store& store() { return *store_; }
 
   ManualClock clock_;
+  StoreOptions store_options_;
   std::unique_ptr<Store> store_;
   std::unique_ptr<Client> client_;
 };

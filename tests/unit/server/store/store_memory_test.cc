@@ -46,12 +46,19 @@ TEST_F(StoreMemoryTest, GrowKeepsEverything) {
   options.memory_limit_bytes = 64 << 20;
   Open(options);
   constexpr int kItems = 100'000;
-  const auto value = [](int i) { return std::string(100 + static_cast<std::size_t>(i) % 201, static_cast<char>('a' + i % 26)); };
-  for (int i = 0; i < kItems; ++i) ASSERT_EQ(client().Set(KeyOf(static_cast<std::uint64_t>(i), 24), value(i)), StoreStatus::kStored);
+  const auto value = [](int i) {
+    return std::string(100 + static_cast<std::size_t>(i) % 201, static_cast<char>('a' + i % 26));
+  };
+  for (int i = 0; i < kItems; ++i)
+    ASSERT_EQ(client().Set(KeyOf(static_cast<std::uint64_t>(i), 24), value(i)),
+              StoreStatus::kStored);
   ASSERT_TRUE(store().SetMemoryTarget(256 << 20));
   EXPECT_EQ(store().stats().memory_limit_bytes, 256u << 20);
   Maintain();
-  for (int i = 0; i < kItems; ++i) ASSERT_THAT(client().Get(KeyOf(static_cast<std::uint64_t>(i), 24)), ::testing::Optional(value(i))) << i;
+  for (int i = 0; i < kItems; ++i)
+    ASSERT_THAT(client().Get(KeyOf(static_cast<std::uint64_t>(i), 24)),
+                ::testing::Optional(value(i)))
+        << i;
   EXPECT_EQ(store().stats().evicted_items, 0u);
 }
 
@@ -111,17 +118,19 @@ TEST_P(FillTest, ResidentMemoryStaysWithinTheBudget) {
   EXPECT_LE(Used(stats), (c.limit_mib << 20) * 101 / 100);
   const double per_item = static_cast<double>(grown) / static_cast<double>(stats.items) -
                           static_cast<double>(c.key_bytes + c.value_bytes);
-  std::printf("limit %lu MiB, %zu+%zu: items %lu, resident +%.1f MiB, overhead %.1f B per item\n", c.limit_mib, c.key_bytes,
-              c.value_bytes, stats.items, static_cast<double>(grown) / (1 << 20), per_item);
+  std::printf("limit %lu MiB, %zu+%zu: items %lu, resident +%.1f MiB, overhead %.1f B per item\n",
+              c.limit_mib, c.key_bytes, c.value_bytes, stats.items,
+              static_cast<double>(grown) / (1 << 20), per_item);
   if (!kCountsResident) return;
   EXPECT_LE(grown, (c.limit_mib << 20) * 102 / 100 + (1 << 20));
   EXPECT_LE(per_item, c.max_overhead);
 }
 
 INSTANTIATE_TEST_SUITE_P(Sizes, FillTest,
-                         ::testing::Values(FillCase{64, 20, 30, 30}, FillCase{64, 20, 128, 45}, FillCase{256, 20, 30, 30},
-                                           FillCase{256, 20, 128, 45}, FillCase{256, 38, 230, 60},
-                                           FillCase{256, 24, 600, 80}, FillCase{8, 20, 128, 60}));
+                         ::testing::Values(FillCase{64, 20, 30, 30}, FillCase{64, 20, 128, 45},
+                                           FillCase{256, 20, 30, 30}, FillCase{256, 20, 128, 45},
+                                           FillCase{256, 38, 230, 60}, FillCase{256, 24, 600, 80},
+                                           FillCase{8, 20, 128, 60}));
 
 }  // namespace
 }  // namespace podcache::store

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "server/memory/pages.h"
 #include "tests/unit/server/store/store_fixture.h"
 
 namespace podcache::store {
@@ -96,6 +97,348 @@ TEST_F(StoreTest, FlushNow) {
 TEST_F(StoreTest, TooLarge) {
   EXPECT_EQ(client().Set("k", std::string((1 << 20) + 1024, 'x')), StoreStatus::kTooLarge);
   EXPECT_EQ(client().Set("k", std::string((1 << 20) - 1024, 'x')), StoreStatus::kStored);
+}
+
+TEST_F(StoreTest, BatchAnswersInOrder) {
+  std::vector<std::string> names;
+  std::vector<Key> keys;
+  for (std::size_t i = 0; i < StoreSession::kMaxBatch; ++i)
+    names.push_back("k" + std::to_string(i));
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (i % 3 != 0) client().Set(names[i], "value" + std::to_string(i));
+    keys.push_back(client().session().MakeKey(names[i]));
+  }
+  StringSink sink(keys.size());
+  std::vector<StoreStatus> statuses(keys.size());
+  client().session().Get(keys, {}, sink, statuses);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    EXPECT_EQ(statuses[i], i % 3 != 0 ? StoreStatus::kOk : StoreStatus::kNotFound);
+    EXPECT_EQ(sink[i].value, i % 3 != 0 ? "value" + std::to_string(i) : "");
+  }
+}
+
+TEST_F(StoreTest, LongestKey) {
+  const std::string key(kMaxKeyBytes, 'k');
+  EXPECT_EQ(client().Set(key, "v"), StoreStatus::kStored);
+  EXPECT_THAT(client().Get(key), Optional(StrEq("v")));
+}
+
+TEST_F(StoreTest, TouchAndGetAndTouch) {
+  EXPECT_EQ(client().Touch("k", now() + 5), StoreStatus::kNotFound);
+  client().Set("k", "v", 3);
+  EXPECT_EQ(client().Touch("k", now() + 5), StoreStatus::kOk);
+  clock_.Advance(std::chrono::seconds(4));
+  StringSink sink;
+  ReadOptions options;
+  options.set_exptime = true;
+  options.exptime = now() + 5;
+  ASSERT_TRUE(client().Read("k", options, sink));
+  EXPECT_EQ(sink[0].meta.exptime, now() + 5);
+  EXPECT_EQ(sink[0].meta.client_flags, 3u);
+  clock_.Advance(std::chrono::seconds(4));
+  EXPECT_TRUE(client().Get("k"));
+  EXPECT_EQ(client().Touch("k", kNeverExpires), StoreStatus::kOk);
+  clock_.Advance(std::chrono::hours(100'000));
+  EXPECT_TRUE(client().Get("k"));
+  EXPECT_EQ(client().Touch("k", kExpiredImmediately), StoreStatus::kOk);
+  EXPECT_FALSE(client().Get("k"));
+}
+
+TEST_F(StoreTest, TouchKeepsTheCasId) {
+  client().Set("k", "v");
+  const std::uint64_t cas = client().Cas("k");
+  EXPECT_EQ(client().Touch("k", now() + 5), StoreStatus::kOk);
+  EXPECT_EQ(client().Cas("k"), cas);
+  EXPECT_EQ(client().Write("k", "w", {WriteMode::kCas, cas, false}).status, StoreStatus::kStored);
+}
+
+TEST_F(StoreTest, EveryWriteGivesAnotherCasId) {
+  std::vector<std::uint64_t> seen;
+  const auto fresh = [&] {
+    const std::uint64_t cas = client().Cas("k");
+    EXPECT_THAT(seen, ::testing::Not(::testing::Contains(cas)));
+    seen.push_back(cas);
+  };
+  client().Set("k", "1");
+  fresh();
+  client().Set("k", "1");
+  fresh();
+  client().Arithmetic("k", true, 1);
+  fresh();
+  client().Write("k", "0", {WriteMode::kAppend});
+  fresh();
+  client().Delete("k");
+  client().Set("k", "1");
+  fresh();
+  const WriteResult written = client().Write("k", "2", {WriteMode::kSet, 0, true});
+  EXPECT_EQ(written.cas, client().Cas("k"));
+}
+
+TEST_F(StoreTest, CompareAndSwap) {
+  EXPECT_EQ(client().Write("k", "v", {WriteMode::kCas, 1, false}).status, StoreStatus::kNotFound);
+  client().Set("k", "v");
+  const std::uint64_t cas = client().Cas("k");
+  EXPECT_EQ(client().Write("k", "w", {WriteMode::kCas, 0, false}).status, StoreStatus::kExists);
+  EXPECT_EQ(client().Write("k", "w", {WriteMode::kCas, cas + 1, false}).status,
+            StoreStatus::kExists);
+  EXPECT_EQ(client().Write("k", "w", {WriteMode::kCas, cas, false}).status, StoreStatus::kStored);
+  EXPECT_EQ(client().Write("k", "x", {WriteMode::kCas, cas, false}).status, StoreStatus::kExists);
+  EXPECT_THAT(client().Get("k"), Optional(StrEq("w")));
+}
+
+TEST_F(StoreTest, WithoutCasNoIdIsGiven) {
+  StoreOptions options = SmallOptions();
+  options.cas = false;
+  Open(options);
+  client().Set("k", "v");
+  EXPECT_EQ(client().Cas("k"), 0u);
+  EXPECT_EQ(client().Write("k", "w", {WriteMode::kCas, 0, true}).status, StoreStatus::kExists);
+}
+
+TEST_F(StoreTest, SameSizeOverwritesLeaveNothingBehind) {
+  client().Set("k", std::string(100, 'a'));
+  const StoreStats before = store().stats();
+  for (int i = 0; i < 1000; ++i)
+    client().Set("k", std::string(100, static_cast<char>('a' + i % 26)));
+  EXPECT_EQ(store().stats().dead_bytes, before.dead_bytes);
+  EXPECT_EQ(store().stats().item_bytes, before.item_bytes);
+  EXPECT_EQ(store().stats().total_items, before.total_items + 1000);
+}
+
+TEST_F(StoreTest, ADelayedFlushTakesWhatWasWrittenBefore) {
+  client().Set("old", "v");
+  store().FlushAll(now() + 2);
+  client().Set("later", "v");
+  clock_.Advance(std::chrono::milliseconds(1999));
+  EXPECT_TRUE(client().Get("old"));
+  client().Set("just before", "v");
+  clock_.Advance(std::chrono::milliseconds(1));
+  client().Set("after", "v");
+  EXPECT_FALSE(client().Get("old"));
+  EXPECT_FALSE(client().Get("later"));
+  EXPECT_FALSE(client().Get("just before"));
+  EXPECT_TRUE(client().Get("after"));
+}
+
+TEST_F(StoreTest, FlushIsExactWithinASecondAndStaysSoAfterTheSweep) {
+  for (int i = 0; i < 100; ++i) {
+    client().Set("a" + std::to_string(i), "v");
+    store().FlushAll(0);
+    client().Set("b" + std::to_string(i), "v");
+    EXPECT_FALSE(client().Get("a" + std::to_string(i)));
+    EXPECT_TRUE(client().Get("b" + std::to_string(i)));
+  }
+  client().session().EndTurn();
+  Maintain();
+  EXPECT_EQ(store().stats().items, 1u);
+  EXPECT_EQ(client().Write("b99", "w", {WriteMode::kReplace}).status, StoreStatus::kStored);
+}
+
+TEST_F(StoreTest, AFlushedItemIsMissingForEveryOperation) {
+  const auto flushed = [&] {
+    client().Set("k", "1");
+    store().FlushAll(0);
+  };
+  flushed();
+  EXPECT_EQ(client().Write("k", "2", {WriteMode::kReplace}).status, StoreStatus::kNotStored);
+  flushed();
+  EXPECT_EQ(client().Write("k", "2", {WriteMode::kAppend}).status, StoreStatus::kNotStored);
+  flushed();
+  EXPECT_EQ(client().Arithmetic("k", true, 1).status, StoreStatus::kNotFound);
+  flushed();
+  EXPECT_EQ(client().Touch("k", 0), StoreStatus::kNotFound);
+  flushed();
+  EXPECT_EQ(client().Delete("k"), StoreStatus::kNotFound);
+  flushed();
+  EXPECT_EQ(client().Write("k", "2", {WriteMode::kAdd}).status, StoreStatus::kStored);
+  EXPECT_EQ(store().stats().reclaimed_items, 6u);
+}
+
+TEST_F(StoreTest, AnOverwriteOfAFlushedItemCountsAsReclaimed) {
+  client().Set("k", "v");
+  store().FlushAll(0);
+  client().Set("k", "v");
+  EXPECT_EQ(store().stats().reclaimed_items, 1u);
+}
+
+TEST_F(StoreTest, ASweepRemovesExpiredItems) {
+  for (int i = 0; i < 1000; ++i)
+    client().Set("k" + std::to_string(i), std::string(500, 'v'), 0, now() + 1 + i % 2 * 1000);
+  client().session().EndTurn();
+  clock_.Advance(std::chrono::seconds(20));
+  Maintain();
+  const StoreStats stats = store().stats();
+  // Only the segment that is still open keeps its own.
+  EXPECT_LE(stats.items, 500 + stats.segment_size_bytes / 500);
+  EXPECT_GE(stats.items, 500u);
+  EXPECT_EQ(stats.expired_items, 1000 - stats.items);
+  EXPECT_EQ(stats.expired_unfetched_items, stats.expired_items);
+  for (int i = 1; i < 1000; i += 2) ASSERT_TRUE(client().Get("k" + std::to_string(i)));
+}
+
+TEST_F(StoreTest, APinKeepsTheValueItStartedWith) {
+  const std::string first(300'000, 'a');
+  client().Set("k", first);
+  StringSink sink;
+  ASSERT_TRUE(client().Read("k", {}, sink));
+  ASSERT_NE(sink[0].pin, nullptr);
+  client().Set("k", std::string(300'000, 'b'));
+  EXPECT_EQ(StringSink::Read(*sink[0].pin), first);
+  client().Delete("k");
+  // Through many times its memory, and through a shrink to the least.
+  for (int i = 0; i < 200; ++i)
+    ASSERT_EQ(client().Set("n" + std::to_string(i), std::string(200'000, 'c')),
+              StoreStatus::kStored);
+  store().SetMemoryTarget(store().min_memory_limit_bytes() + (2 << 20));
+  client().session().EndTurn();
+  Maintain();
+  EXPECT_EQ(StringSink::Read(*sink[0].pin), first);
+  // Pieces from the middle, few at a time.
+  iovec piece[1];
+  ASSERT_EQ(sink[0].pin->FillIovec(123'456, piece, 1), 1);
+  EXPECT_EQ(static_cast<const char*>(piece[0].iov_base)[0], 'a');
+  EXPECT_EQ(sink[0].pin->FillIovec(300'000, piece, 1), 0);
+  sink[0].pin.reset();
+  Maintain();
+  EXPECT_FALSE(store().resize_state().in_progress);
+}
+
+TEST_F(StoreTest, ADroppedUploadLeavesNothing) {
+  client().Set("k", "old");
+  for (const std::size_t bytes : {100u, 20'000u, 60'000u, 900'000u}) {
+    for (int i = 0; i < 50; ++i) {
+      WriteHandle handle;
+      ASSERT_EQ(client().session().Prepare(client().session().MakeKey("k"), bytes, 0, 0, handle),
+                StoreStatus::kOk);
+      Client::Fill(handle, std::string(bytes / 2, 'x'));
+    }
+  }
+  EXPECT_THAT(client().Get("k"), Optional(StrEq("old")));
+  EXPECT_EQ(store().stats().items, 1u);
+  WriteHandle handle;
+  ASSERT_EQ(client().session().Prepare(client().session().MakeKey("k"), 900'000, 0, 0, handle),
+            StoreStatus::kOk);
+  Client::Fill(handle, "unfinished");
+  EXPECT_EQ(client().session().Commit(handle, {}).status, StoreStatus::kNotStored);
+  EXPECT_FALSE(handle.valid());
+}
+
+TEST_F(StoreTest, StalledUploadsCannotTakeAllMemory) {
+  std::vector<WriteHandle> stalled;
+  for (;;) {
+    WriteHandle handle;
+    if (client().session().Prepare(client().session().MakeKey("k"), 500'000, 0, 0, handle) !=
+        StoreStatus::kOk)
+      break;
+    Client::Fill(handle, std::string(10'000, 'x'));
+    stalled.push_back(std::move(handle));
+    ASSERT_LT(stalled.size(), 100u);
+  }
+  EXPECT_GT(stalled.size(), 3u);
+  for (int i = 0; i < 20'000; ++i)
+    ASSERT_EQ(client().Set("n" + std::to_string(i), std::string(500, 'v')), StoreStatus::kStored);
+  stalled.clear();
+  EXPECT_EQ(client().Set("k", std::string(500'000, 'x')), StoreStatus::kStored);
+}
+
+TEST_F(StoreTest, WithoutEvictionMemoryRunsOutAndDeletesMakeRoom) {
+  StoreOptions options = SmallOptions();
+  options.evictions = false;
+  Open(options);
+  const std::string value(1000, 'v');
+  int n = 0;
+  while (client().Set("k" + std::to_string(n), value) == StoreStatus::kStored) ++n;
+  EXPECT_EQ(client().Set("one more", value), StoreStatus::kOutOfMemory);
+  EXPECT_GT(n, 7000);
+  for (int i = 0; i < n; ++i) ASSERT_TRUE(client().Get("k" + std::to_string(i))) << i;
+  EXPECT_EQ(store().stats().evicted_items, 0u);
+  // Every other one goes: their room is scattered over all segments and must be usable
+  // nevertheless.
+  for (int i = 0; i < n; i += 2)
+    EXPECT_EQ(client().Delete("k" + std::to_string(i)), StoreStatus::kOk);
+  int more = 0;
+  while (client().Set("m" + std::to_string(more), value) == StoreStatus::kStored) ++more;
+  EXPECT_GT(more, n * 2 / 5);
+  for (int i = 1; i < n; i += 2) ASSERT_TRUE(client().Get("k" + std::to_string(i))) << i;
+  EXPECT_EQ(store().stats().evicted_items, 0u);
+}
+
+TEST_F(StoreTest, OverwritesOfOtherSizesDoNotPushOutWhatLives) {
+  // A third of the memory is items nobody touches; the rest of the log fills with dead versions of
+  // a few.
+  const std::string value(1000, 'v');
+  for (int i = 0; i < 2500; ++i) client().Set("cold" + std::to_string(i), value);
+  for (int i = 0; i < 100'000; ++i) {
+    client().Set("hot" + std::to_string(i % 10),
+                 std::string(static_cast<std::size_t>(100 + i * 37 % 900), 'h'));
+  }
+  EXPECT_EQ(store().stats().evicted_items, 0u);
+  for (int i = 0; i < 2500; ++i) ASSERT_TRUE(client().Get("cold" + std::to_string(i))) << i;
+}
+
+TEST_F(StoreTest, ExternalChargesPushItemsOut) {
+  const std::string value(1000, 'v');
+  for (int i = 0; i < 7000; ++i) client().Set("k" + std::to_string(i), value);
+  client().session().EndTurn();
+  store().ChargeExternal(4 << 20);
+  Maintain();
+  const StoreStats stats = store().stats();
+  EXPECT_GE(stats.external_bytes, 4u << 20);
+  EXPECT_LE(stats.segment_bytes + stats.index_bytes + stats.external_bytes,
+            stats.memory_limit_bytes);
+  EXPECT_GT(stats.evicted_items, 0u);
+  store().ChargeExternal(-(4 << 20));
+}
+
+TEST_F(StoreTest, EveryAllocationOfTheSetPathMayFail) {
+  // Fails one allocation after the other in the same run of writes, until the run needs no more of
+  // them.
+  const std::string sizes[] = {std::string(10, 'a'), std::string(3000, 'b'),
+                               std::string(20'000, 'c'), std::string(70'000, 'd'),
+                               std::string(700'000, 'e')};
+  int refused = 0;
+  for (std::int64_t nth = 0;; ++nth) {
+    memory::AllocationGate gate;
+    StoreOptions options = SmallOptions();
+    options.allocation_gate = &gate;
+    Open(options);
+    gate.FailAfter(nth);
+    for (std::size_t i = 0; i < std::size(sizes); ++i) {
+      const std::string key = "k" + std::to_string(i);
+      for (const WriteMode mode : {WriteMode::kSet, WriteMode::kSet, WriteMode::kAppend}) {
+        const StoreStatus status =
+            client().Write(key, mode == WriteMode::kAppend ? "tail" : sizes[i], {mode}).status;
+        ASSERT_TRUE(status == StoreStatus::kStored || status == StoreStatus::kOutOfMemory ||
+                    (status == StoreStatus::kNotStored && mode == WriteMode::kAppend));
+        refused += status == StoreStatus::kOutOfMemory;
+      }
+      const auto value = client().Get(key);
+      if (value) {
+        EXPECT_TRUE(*value == sizes[i] || *value == sizes[i] + "tail");
+      }
+    }
+    const bool reached = gate.asked() > nth;
+    gate.Disarm();
+    for (std::size_t i = 0; i < std::size(sizes); ++i) {
+      ASSERT_EQ(client().Set("k" + std::to_string(i), sizes[i]), StoreStatus::kStored) << nth;
+      ASSERT_THAT(client().Get("k" + std::to_string(i)), Optional(StrEq(sizes[i])));
+    }
+    client_.reset();
+    EXPECT_EQ(store().stats().external_bytes, 0u);
+    store_.reset();
+    if (!reached) break;
+    ASSERT_LT(nth, 10'000);
+  }
+  EXPECT_GT(refused, 3);
+}
+
+TEST_F(StoreTest, LimitsOfTheLimit) {
+  EXPECT_FALSE(store().SetMemoryTarget(store().min_memory_limit_bytes() - 1));
+  EXPECT_FALSE(store().SetMemoryTarget(store().max_memory_limit_bytes() + 1));
+  EXPECT_EQ(store().resize_state().generation, 0u);
+  EXPECT_TRUE(store().SetMemoryTarget(store().max_memory_limit_bytes()));
+  EXPECT_EQ(store().resize_state().generation, 1u);
+  EXPECT_GE(store().max_memory_limit_bytes(), memory::PhysicalMemoryBytes());
 }
 
 }  // namespace
