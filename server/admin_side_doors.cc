@@ -4,6 +4,7 @@
 
 #include "common/http/listen_address.h"
 #include "server/admin/admin_servers.h"
+#include "server/admin/log_limiter.h"
 #include "server/live_backend.h"
 #include "server/log.h"
 #include "server/metrics/collector/metrics_collector.h"
@@ -43,6 +44,7 @@ class AdminSideDoors final : public SideDoors {
     if (!options_.http_listen.empty()) wanted.http_addresses.push_back(options_.http_listen);
     wanted.grpc_addresses = options_.admin_listen;
     wanted.trust = trust_;
+    admin::RouteGrpcLog([](const std::string& line) { LogWarning("admin API: " + line); });
     servers_ = admin::AdminServers::Start(wanted, &error);
     if (servers_ != nullptr || !options_.http_listen_is_default) return servers_ != nullptr;
     // Nobody asked for this port: several servers on one machine must be able to start without options, as memcached does.

@@ -25,10 +25,18 @@ namespace {
 v1::SizingChoice ToProto(const SizingChoice& choice) {
   v1::SizingChoice result;
   switch (choice.source) {
-    case SizingSource::kExplicit: result.set_source(v1::SizingChoice::EXPLICIT); break;
-    case SizingSource::kRule: result.set_source(v1::SizingChoice::RULE); break;
-    case SizingSource::kNoMatch: result.set_source(v1::SizingChoice::NO_MATCH); break;
-    case SizingSource::kCgroup: result.set_source(v1::SizingChoice::CGROUP); break;
+    case SizingSource::kExplicit:
+      result.set_source(v1::SizingChoice::EXPLICIT);
+      break;
+    case SizingSource::kRule:
+      result.set_source(v1::SizingChoice::RULE);
+      break;
+    case SizingSource::kNoMatch:
+      result.set_source(v1::SizingChoice::NO_MATCH);
+      break;
+    case SizingSource::kCgroup:
+      result.set_source(v1::SizingChoice::CGROUP);
+      break;
   }
   result.set_rule_name(choice.rule_name);
   result.set_overhead_percent(choice.memory.overhead_percent);
@@ -38,9 +46,12 @@ v1::SizingChoice ToProto(const SizingChoice& choice) {
 
 v1::ResizeProgress::State ToProto(ResizeProgress::State state) {
   switch (state) {
-    case ResizeProgress::State::kIdle: return v1::ResizeProgress::IDLE;
-    case ResizeProgress::State::kGrowing: return v1::ResizeProgress::GROWING;
-    case ResizeProgress::State::kShrinking: return v1::ResizeProgress::SHRINKING;
+    case ResizeProgress::State::kIdle:
+      return v1::ResizeProgress::IDLE;
+    case ResizeProgress::State::kGrowing:
+      return v1::ResizeProgress::GROWING;
+    case ResizeProgress::State::kShrinking:
+      return v1::ResizeProgress::SHRINKING;
   }
   return v1::ResizeProgress::STATE_UNSPECIFIED;
 }
@@ -49,10 +60,18 @@ admin::ChangeResult ToChangeResult(UpdateResult result) {
   admin::ChangeResult change;
   change.message = std::move(result.message);
   switch (result.code) {
-    case UpdateCode::kOk: change.code = admin::ChangeCode::kOk; break;
-    case UpdateCode::kOutOfRange: change.code = admin::ChangeCode::kOutOfRange; break;
-    case UpdateCode::kExceedsCgroup: change.code = admin::ChangeCode::kExceedsCgroup; break;
-    case UpdateCode::kFailed: change.code = admin::ChangeCode::kFailed; break;
+    case UpdateCode::kOk:
+      change.code = admin::ChangeCode::kOk;
+      break;
+    case UpdateCode::kOutOfRange:
+      change.code = admin::ChangeCode::kOutOfRange;
+      break;
+    case UpdateCode::kExceedsCgroup:
+      change.code = admin::ChangeCode::kExceedsCgroup;
+      break;
+    case UpdateCode::kFailed:
+      change.code = admin::ChangeCode::kFailed;
+      break;
   }
   return change;
 }
@@ -72,11 +91,13 @@ class LiveBackend final : public admin::Backend {
     const command::ServerStats server = parts_.context.Stats();
     *info.mutable_start_time() = TimeUtil::SecondsToTimestamp(
         server.unix_time_seconds - static_cast<std::int64_t>(server.uptime_seconds));
-    *info.mutable_uptime() = TimeUtil::SecondsToDuration(static_cast<std::int64_t>(server.uptime_seconds));
+    *info.mutable_uptime() =
+        TimeUtil::SecondsToDuration(static_cast<std::int64_t>(server.uptime_seconds));
     info.set_pid(static_cast<std::uint32_t>(getpid()));
     *info.mutable_sizing() = ToProto(parts_.runtime.fixed().sizing);
     info.set_config_hash(parts_.runtime.fixed().config_hash);
-    // Limit before resident memory: who sees the new limit here sees memory that was measured after it came into force.
+    // Limit before resident memory: who sees the new limit here sees memory that was measured after
+    // it came into force.
     *info.mutable_config() = GetConfig();
     info.set_resize_in_progress(!parts_.runtime.progress().done);
     info.set_resident_memory_bytes(ResidentMemoryBytes());
@@ -118,7 +139,8 @@ class LiveBackend final : public admin::Backend {
     stats.set_bytes_read(parts_.counters.Sum(Counter::kBytesRead));
     stats.set_bytes_written(parts_.counters.Sum(Counter::kBytesWritten));
     stats.set_threads(parts_.pool.threads_running());
-    *stats.mutable_uptime() = TimeUtil::SecondsToDuration(static_cast<std::int64_t>(server.uptime_seconds));
+    *stats.mutable_uptime() =
+        TimeUtil::SecondsToDuration(static_cast<std::int64_t>(server.uptime_seconds));
     return stats;
   }
 
@@ -157,7 +179,8 @@ class LiveBackend final : public admin::Backend {
  private:
   void FillCgroup(v1::ServerInfo& info) const {
     const cgroup::Reader& cgroup = parts_.runtime.cgroup();
-    info.set_cgroup_cpu_quota_cores(static_cast<double>(cgroup.CpuLimitMilli().value_or(0)) / 1000.0);
+    info.set_cgroup_cpu_quota_cores(static_cast<double>(cgroup.CpuLimitMilli().value_or(0)) /
+                                    1000.0);
     info.set_cgroup_memory_limit_bytes(cgroup.MemoryLimitBytes().value_or(0));
     info.set_cgroup_memory_usage_bytes(cgroup.MemoryUsageBytes().value_or(0));
     info.set_cgroup_version(static_cast<std::uint32_t>(cgroup.memory_version()));

@@ -1,4 +1,5 @@
-// The admin API's view of the running server: joins the live settings, the workers, the store and the counters.
+// The admin API's view of the running server: joins the live settings, the workers, the store and
+// the counters.
 //
 // Threads: any; takes no lock of the data path. Ownership: all parts outlive this.
 #pragma once

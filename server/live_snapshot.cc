@@ -23,7 +23,8 @@ metrics::BuildFacts Build() {
           std::string(ProtocolVersion())};
 }
 
-metrics::ConnectionFigures Connections(const command::ServerStats& server, const net::PoolReport& pool) {
+metrics::ConnectionFigures Connections(const command::ServerStats& server,
+                                       const net::PoolReport& pool) {
   metrics::ConnectionFigures figures;
   figures.current = server.current_connections;
   figures.max = server.max_connections;
@@ -113,10 +114,11 @@ metrics::SnapshotSource NewLiveSnapshotSource(const LiveParts& parts) {
     snapshot.resizes = Resizes(parts.runtime);
     snapshot.threads = Threads(parts.runtime, pool);
     snapshot.store = parts.store.stats();
-    // What is charged beside segments and index are partial requests, unsent replies, and the connections themselves.
+    // What is charged beside segments and index are partial requests, unsent replies, and the
+    // connections themselves.
     snapshot.buffer_bytes = pool.read_buffer_bytes + pool.reply_buffer_bytes;
-    snapshot.connection_bytes =
-        snapshot.store.external_bytes - std::min(snapshot.buffer_bytes, snapshot.store.external_bytes);
+    snapshot.connection_bytes = snapshot.store.external_bytes -
+                                std::min(snapshot.buffer_bytes, snapshot.store.external_bytes);
     return snapshot;
   };
 }

@@ -24,7 +24,8 @@ namespace podcache::http {
 namespace {
 
 constexpr std::size_t kMaxBodyBytes = 4096;  // Requests have no body worth reading.
-constexpr timeval kLimitPoll{0, 50'000};     // While full: how often to look whether a connection ended.
+constexpr timeval kLimitPoll{0,
+                             50'000};  // While full: how often to look whether a connection ended.
 
 struct Deleter {
   void operator()(event_base* p) const { event_base_free(p); }
@@ -34,11 +35,16 @@ struct Deleter {
 
 const char* ReasonOf(int status) {
   switch (status) {
-    case 200: return "OK";
-    case 404: return "Not Found";
-    case 405: return "Method Not Allowed";
-    case 503: return "Service Unavailable";
-    default: return status < 500 ? "Error" : "Internal Server Error";
+    case 200:
+      return "OK";
+    case 404:
+      return "Not Found";
+    case 405:
+      return "Method Not Allowed";
+    case 503:
+      return "Service Unavailable";
+    default:
+      return status < 500 ? "Error" : "Internal Server Error";
   }
 }
 
@@ -101,7 +107,8 @@ class Endpoint::Impl {
     evhttp_set_max_headers_size(http_.get(), static_cast<ev_ssize_t>(options_.max_header_bytes));
     evhttp_set_max_body_size(http_.get(), static_cast<ev_ssize_t>(kMaxBodyBytes));
     evhttp_set_timeout(http_.get(), static_cast<int>(options_.idle_timeout.count()));
-    // All known methods come to OnRequest, so that wrong ones get our 405 instead of the library's 501.
+    // All known methods come to OnRequest, so that wrong ones get our 405 instead of the library's
+    // 501.
     evhttp_set_allowed_methods(http_.get(), EVHTTP_REQ_GET | EVHTTP_REQ_POST | EVHTTP_REQ_HEAD |
                                                 EVHTTP_REQ_PUT | EVHTTP_REQ_DELETE |
                                                 EVHTTP_REQ_OPTIONS | EVHTTP_REQ_PATCH);
@@ -127,8 +134,9 @@ class Endpoint::Impl {
     return true;
   }
 
-  // The library has no limit on connections and no notice of their end. Here a connection begins; its descriptor is known
-  // once the library's accept callback is through, when OnNewConnections runs, ahead of everything else by its priority.
+  // The library has no limit on connections and no notice of their end. Here a connection begins;
+  // its descriptor is known once the library's accept callback is through, when OnNewConnections
+  // runs, ahead of everything else by its priority.
   static bufferevent* NewConnection(event_base* base, void* self) {
     auto* impl = static_cast<Impl*>(self);
     bufferevent* connection = bufferevent_socket_new(base, -1, BEV_OPT_CLOSE_ON_FREE);
@@ -204,13 +212,15 @@ class Endpoint::Impl {
   static void OnAnswered(evhttp_request*, void* self) {
     auto* impl = static_cast<Impl*>(self);
     --impl->answers_under_way_;
-    if (impl->stopping_ && impl->answers_under_way_ == 0) event_base_loopexit(impl->base_.get(), nullptr);
+    if (impl->stopping_ && impl->answers_under_way_ == 0)
+      event_base_loopexit(impl->base_.get(), nullptr);
   }
 
   static void OnStop(evutil_socket_t, short, void* self) {
     auto* impl = static_cast<Impl*>(self);
     impl->stopping_ = true;
-    for (evhttp_bound_socket* bound : impl->bound_) evhttp_del_accept_socket(impl->http_.get(), bound);
+    for (evhttp_bound_socket* bound : impl->bound_)
+      evhttp_del_accept_socket(impl->http_.get(), bound);
     impl->bound_.clear();
     const timeval grace = ToTimeval(impl->answers_under_way_ == 0 ? std::chrono::milliseconds(0)
                                                                   : impl->options_.grace);
@@ -230,8 +240,8 @@ class Endpoint::Impl {
   // Below: only on the endpoint's thread while it runs.
   std::vector<bufferevent*> new_connections_;
   OpenSockets open_sockets_;
-  // Answers handed to the library and not yet sent; those of connections that broke stay counted, which costs Stop no
-  // more than its grace period.
+  // Answers handed to the library and not yet sent; those of connections that broke stay counted,
+  // which costs Stop no more than its grace period.
   std::size_t answers_under_way_ = 0;
   bool stopping_ = false;
 };
@@ -245,6 +255,8 @@ std::unique_ptr<Endpoint> Endpoint::Start(EndpointOptions options, std::string* 
 Endpoint::Endpoint(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Endpoint::~Endpoint() = default;
 void Endpoint::Stop() { impl_->Stop(); }
-const std::vector<std::string>& Endpoint::bound_addresses() const { return impl_->bound_addresses(); }
+const std::vector<std::string>& Endpoint::bound_addresses() const {
+  return impl_->bound_addresses();
+}
 
 }  // namespace podcache::http

@@ -1,11 +1,14 @@
-// A small HTTP endpoint for metrics and probes: a few fixed paths, GET and HEAD, answered on a thread of its own.
+// A small HTTP endpoint for metrics and probes: a few fixed paths, GET and HEAD, answered on a
+// thread of its own.
 //
-// It listens from Start on, before anything else of the program exists: handlers look at what is there by then. It must not
-// be able to harm the program it belongs to: headers, bodies, connections and their idle time are limited, and a
-// connection above the limit waits in the kernel's backlog.
+// It listens from Start on, before anything else of the program exists: handlers look at what is
+// there by then. It must not be able to harm the program it belongs to: headers, bodies,
+// connections and their idle time are limited, and a connection above the limit waits in the
+// kernel's backlog.
 //
-// Threads: Start, Stop and the destructor from one thread. Handlers run on the endpoint's own thread, one at a time; they
-// must not block for long. Ownership: whatever a handler refers to must outlive Stop.
+// Threads: Start, Stop and the destructor from one thread. Handlers run on the endpoint's own
+// thread, one at a time; they must not block for long. Ownership: whatever a handler refers to must
+// outlive Stop.
 #pragma once
 
 #include <chrono>
@@ -48,7 +51,8 @@ class Endpoint {
   Endpoint(const Endpoint&) = delete;
   Endpoint& operator=(const Endpoint&) = delete;
 
-  // Accepts no more, finishes answers under way within the grace period, joins the thread. May be called twice.
+  // Accepts no more, finishes answers under way within the grace period, joins the thread. May be
+  // called twice.
   void Stop();
 
   // Where it listens, with the ports the kernel chose: "127.0.0.1:41233", "[::]:9150".

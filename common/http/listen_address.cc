@@ -53,7 +53,8 @@ int OpenWildcard(std::uint16_t port) {
   any6.sin6_port = htons(port);
   any6.sin6_addr = in6addr_any;
   const int fd = OpenOne(reinterpret_cast<const sockaddr*>(&any6), sizeof(any6), true);
-  if (fd >= 0 || (errno != EAFNOSUPPORT && errno != EADDRNOTAVAIL && errno != EPROTONOSUPPORT)) return fd;
+  if (fd >= 0 || (errno != EAFNOSUPPORT && errno != EADDRNOTAVAIL && errno != EPROTONOSUPPORT))
+    return fd;
   sockaddr_in any4{};
   any4.sin_family = AF_INET;
   any4.sin_port = htons(port);
@@ -80,13 +81,14 @@ std::optional<ListenAddress> ParseListenAddress(std::string_view text, std::stri
     address.unix_path = text.substr(5);
     if (address.unix_path.empty()) return fail("the path is missing");
     if (address.unix_path.size() >= sizeof(sockaddr_un::sun_path)) {
-      return fail("a socket's path has at most " + std::to_string(sizeof(sockaddr_un::sun_path) - 1) +
-                  " bytes");
+      return fail("a socket's path has at most " +
+                  std::to_string(sizeof(sockaddr_un::sun_path) - 1) + " bytes");
     }
     return address;
   }
   const std::size_t colon = text.rfind(':');
-  if (colon == std::string_view::npos) return fail("expected host:port, [v6]:port, *:port or unix:PATH");
+  if (colon == std::string_view::npos)
+    return fail("expected host:port, [v6]:port, *:port or unix:PATH");
   const auto port = ParsePort(text.substr(colon + 1));
   if (!port) return fail("the port must be a number from 0 to 65535");
   address.port = *port;
@@ -101,7 +103,8 @@ std::optional<ListenAddress> ParseListenAddress(std::string_view text, std::stri
   return address;
 }
 
-std::optional<std::vector<int>> OpenListenSockets(const ListenAddress& address, std::string* error) {
+std::optional<std::vector<int>> OpenListenSockets(const ListenAddress& address,
+                                                  std::string* error) {
   if (address.host == "*") {
     const int fd = OpenWildcard(address.port);
     if (fd >= 0) return std::vector<int>{fd};

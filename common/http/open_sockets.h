@@ -1,6 +1,8 @@
-// Counts which of the sockets it was told of are still open, for a library that tells nobody when it closes one.
+// Counts which of the sockets it was told of are still open, for a library that tells nobody when
+// it closes one.
 //
-// A descriptor number is used again after a close, the inode behind it is not: both together know a socket.
+// A descriptor number is used again after a close, the inode behind it is not: both together know a
+// socket.
 //
 // Threads: one.
 #pragma once

@@ -41,14 +41,15 @@ void ReadDescriptors(ProcessStats& stats) {
   std::error_code error;
   std::filesystem::directory_iterator entries("/proc/self/fd", error);
   std::uint64_t count = 0;
-  for (const std::filesystem::directory_iterator end; !error && entries != end; entries.increment(error)) {
+  for (const std::filesystem::directory_iterator end; !error && entries != end;
+       entries.increment(error)) {
     ++count;
   }
   stats.open_fds = count > 0 ? count - 1 : 0;  // Without the one that reads the folder.
 }
 
-// Start of the process in clock ticks after boot is the 22nd field of stat; the second one, the name in parentheses, may
-// hold spaces.
+// Start of the process in clock ticks after boot is the 22nd field of stat; the second one, the
+// name in parentheses, may hold spaces.
 std::uint64_t StartTicksAfterBoot() {
   const std::string line = FirstLine("/proc/self/stat");
   const std::size_t name_end = line.rfind(')');

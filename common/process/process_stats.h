@@ -14,8 +14,8 @@ struct ProcessStats {
   std::uint64_t resident_memory_bytes = 0;
   std::uint64_t virtual_memory_bytes = 0;
   std::uint64_t open_fds = 0;
-  std::uint64_t max_fds = 0;         // The soft limit.
-  double start_time_seconds = 0;     // Unix time.
+  std::uint64_t max_fds = 0;      // The soft limit.
+  double start_time_seconds = 0;  // Unix time.
 };
 
 ProcessStats ReadProcessStats();

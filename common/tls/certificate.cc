@@ -46,7 +46,8 @@ bool SetValidity(X509* certificate, const Validity& validity) {
 }
 
 bool SetCommonName(X509* certificate, std::string_view name) {
-  return X509_NAME_add_entry_by_NID(X509_get_subject_name(certificate), NID_commonName, MBSTRING_UTF8,
+  return X509_NAME_add_entry_by_NID(X509_get_subject_name(certificate), NID_commonName,
+                                    MBSTRING_UTF8,
                                     reinterpret_cast<const unsigned char*>(name.data()),
                                     static_cast<int>(name.size()), -1, 0) == 1;
 }
@@ -59,7 +60,8 @@ bool AddExtension(X509* certificate, X509* issuer, int nid, const char* value) {
   return extension && X509_add_ext(certificate, extension.get(), -1) == 1;
 }
 
-// Names are put in as values, never through OpenSSL's configuration syntax, which would read commas in them.
+// Names are put in as values, never through OpenSSL's configuration syntax, which would read commas
+// in them.
 bool AddSubjectNames(X509* certificate, const LeafRequest& request) {
   if (request.dns_names.empty() && request.ip_addresses.empty()) return true;
   const Owned<GENERAL_NAMES> names(GENERAL_NAMES_new());
@@ -94,14 +96,14 @@ Owned<X509> NewCertificate(EVP_PKEY* key, std::string_view common_name, const Va
   return certificate;
 }
 
-// A leaf for `key`, signed by `issuer_key` under the name of `issuer`, or by itself if `issuer` is null.
+// A leaf for `key`, signed by `issuer_key` under the name of `issuer`, or by itself if `issuer` is
+// null.
 std::optional<std::string> SignLeaf(EVP_PKEY* key, const LeafRequest& request, X509* issuer,
                                     EVP_PKEY* issuer_key, std::string* error) {
   const Owned<X509> leaf = NewCertificate(key, request.common_name, request.validity, issuer);
   const char* usage = request.usage == Usage::kServer ? "serverAuth" : "clientAuth";
   const bool ok =
-      leaf &&
-      AddExtension(leaf.get(), issuer, NID_basic_constraints, "critical,CA:FALSE") &&
+      leaf && AddExtension(leaf.get(), issuer, NID_basic_constraints, "critical,CA:FALSE") &&
       AddExtension(leaf.get(), issuer, NID_key_usage, "critical,digitalSignature") &&
       AddExtension(leaf.get(), issuer, NID_ext_key_usage, usage) &&
       AddExtension(leaf.get(), issuer, NID_subject_key_identifier, "hash") &&
@@ -125,7 +127,8 @@ std::optional<std::string> MakePrivateKey(std::string* error) {
   const Owned<EVP_PKEY> key(EVP_EC_gen("P-256"));
   const Owned<BIO> bio(BIO_new(BIO_s_mem()));
   if (!key || !bio ||
-      PEM_write_bio_PKCS8PrivateKey(bio.get(), key.get(), nullptr, nullptr, 0, nullptr, nullptr) != 1) {
+      PEM_write_bio_PKCS8PrivateKey(bio.get(), key.get(), nullptr, nullptr, 0, nullptr, nullptr) !=
+          1) {
     Report(error, "make private key");
     return std::nullopt;
   }
@@ -152,7 +155,8 @@ std::optional<KeyPair> MakeCa(std::string_view common_name, const Validity& vali
   return KeyPair{*std::move(pem), *key_pem};
 }
 
-std::optional<KeyPair> IssueLeaf(const KeyPair& ca, const LeafRequest& request, std::string* error) {
+std::optional<KeyPair> IssueLeaf(const KeyPair& ca, const LeafRequest& request,
+                                 std::string* error) {
   const Owned<X509> issuer = ParseCertificate(ca.certificate_pem);
   const Owned<EVP_PKEY> issuer_key = ParsePrivateKey(ca.private_key_pem);
   if (!issuer || !issuer_key) {

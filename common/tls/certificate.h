@@ -1,9 +1,11 @@
-// Keys and X.509 certificates: a self-signed CA, leaves it signs, and the read-out needed to decide on renewal.
+// Keys and X.509 certificates: a self-signed CA, leaves it signs, and the read-out needed to decide
+// on renewal.
 //
-// EC P-256 with SHA-256 throughout; PEM in and out (PKCS#8 for keys), so that no OpenSSL type leaves this module.
+// EC P-256 with SHA-256 throughout; PEM in and out (PKCS#8 for keys), so that no OpenSSL type
+// leaves this module.
 //
-// Threads: any; pure functions of their arguments and OpenSSL's random numbers. Errors: std::nullopt with the reason in
-// `error`, where the argument may be null.
+// Threads: any; pure functions of their arguments and OpenSSL's random numbers. Errors:
+// std::nullopt with the reason in `error`, where the argument may be null.
 #pragma once
 
 #include <chrono>
@@ -40,7 +42,8 @@ struct LeafRequest {
 };
 
 // A CA that may sign leaves but no further CAs.
-std::optional<KeyPair> MakeCa(std::string_view common_name, const Validity& validity, std::string* error);
+std::optional<KeyPair> MakeCa(std::string_view common_name, const Validity& validity,
+                              std::string* error);
 
 // A fresh key with a certificate signed by `ca`.
 std::optional<KeyPair> IssueLeaf(const KeyPair& ca, const LeafRequest& request, std::string* error);

@@ -93,7 +93,8 @@ std::optional<CertificateInfo> ReadCertificate(std::string_view pem, std::string
 bool KeyMatchesCertificate(const KeyPair& pair) {
   const Owned<X509> certificate = ParseCertificate(pair.certificate_pem);
   const Owned<EVP_PKEY> key = ParsePrivateKey(pair.private_key_pem);
-  const bool matches = certificate && key && X509_check_private_key(certificate.get(), key.get()) == 1;
+  const bool matches =
+      certificate && key && X509_check_private_key(certificate.get(), key.get()) == 1;
   ERR_clear_error();
   return matches;
 }

@@ -24,7 +24,8 @@ constexpr std::string_view kSuffix = ".identity.podcache.dev";
 std::string RandomBytes(std::size_t n) {
   std::string bytes(n, '\0');
   // Without randomness nothing here is safe; OpenSSL fails only if the kernel has none to give.
-  PODCACHE_CHECK(RAND_bytes(reinterpret_cast<unsigned char*>(bytes.data()), static_cast<int>(n)) == 1);
+  PODCACHE_CHECK(RAND_bytes(reinterpret_cast<unsigned char*>(bytes.data()), static_cast<int>(n)) ==
+                 1);
   return bytes;
 }
 

@@ -20,7 +20,8 @@ namespace {
 absl::Status FromGrpc(const NodeTarget& target, const grpc::Status& status) {
   const std::string who = "cache of pod " + target.pod_name + " at " + target.address;
   // gRPC took its codes from the same list as Abseil.
-  return MakeStatus(static_cast<absl::StatusCode>(status.error_code()), who + ": " + status.error_message());
+  return MakeStatus(static_cast<absl::StatusCode>(status.error_code()),
+                    who + ": " + status.error_message());
 }
 
 NodeConfig ToNodeConfig(const v1::Config& config) {
@@ -69,7 +70,8 @@ NodeStats ToNodeStats(const v1::Stats& stats) {
 
 }  // namespace
 
-// The channels by pod. A stub is handed out by value of a shared_ptr: it may be dropped here while a call still uses it.
+// The channels by pod. A stub is handed out by value of a shared_ptr: it may be dropped here while
+// a call still uses it.
 class GrpcNodeClient::Channels {
  public:
   explicit Channels(std::size_t max_channels) : max_channels_(max_channels) {}
@@ -147,9 +149,9 @@ absl::StatusOr<Response> GrpcNodeClient::Call(const NodeTarget& target, const Re
 }
 
 absl::StatusOr<NodeInfo> GrpcNodeClient::GetServerInfo(const NodeTarget& target) {
-  PODCACHE_ASSIGN_OR_RETURN(const v1::ServerInfo info,
-                            Call<v1::ServerInfo>(target, v1::GetServerInfoRequest(),
-                                                 &v1::Admin::Stub::GetServerInfo));
+  PODCACHE_ASSIGN_OR_RETURN(
+      const v1::ServerInfo info,
+      Call<v1::ServerInfo>(target, v1::GetServerInfoRequest(), &v1::Admin::Stub::GetServerInfo));
   return ToNodeInfo(info);
 }
 
@@ -170,7 +172,8 @@ absl::StatusOr<NodeConfig> GrpcNodeClient::SetMemory(const NodeTarget& target,
   return ToNodeConfig(config);
 }
 
-absl::StatusOr<NodeConfig> GrpcNodeClient::SetThreads(const NodeTarget& target, std::uint32_t threads) {
+absl::StatusOr<NodeConfig> GrpcNodeClient::SetThreads(const NodeTarget& target,
+                                                      std::uint32_t threads) {
   v1::UpdateConfigRequest request;
   request.mutable_config()->mutable_threads()->set_target(threads);
   request.mutable_update_mask()->add_paths("threads.target");
@@ -180,9 +183,8 @@ absl::StatusOr<NodeConfig> GrpcNodeClient::SetThreads(const NodeTarget& target, 
 }
 
 absl::StatusOr<NodeStats> GrpcNodeClient::GetStats(const NodeTarget& target) {
-  PODCACHE_ASSIGN_OR_RETURN(
-      const v1::Stats stats,
-      Call<v1::Stats>(target, v1::GetStatsRequest(), &v1::Admin::Stub::GetStats));
+  PODCACHE_ASSIGN_OR_RETURN(const v1::Stats stats, Call<v1::Stats>(target, v1::GetStatsRequest(),
+                                                                   &v1::Admin::Stub::GetStats));
   return ToNodeStats(stats);
 }
 

@@ -14,8 +14,8 @@ class Channel;
 
 namespace podcache::control {
 
-// Connects lazily. Never shares a connection with another channel, not even to the same address: the next pod there has
-// another secret.
+// Connects lazily. Never shares a connection with another channel, not even to the same address:
+// the next pod there has another secret.
 std::shared_ptr<grpc::Channel> NewNodeChannel(const NodeTarget& target, const tls::KeyPair& client);
 
 }  // namespace podcache::control

@@ -1,12 +1,15 @@
 // The operator's view of one running cache: look at it, change its memory and threads.
 //
-// `NodeClient` is the seam for the reconcilers and their tests; `GrpcNodeClient` (grpc_node_client.h) is the real one.
+// `NodeClient` is the seam for the reconcilers and their tests; `GrpcNodeClient`
+// (grpc_node_client.h) is the real one.
 //
-// Threads: any; calls block up to their deadline. Values are plain: no gRPC or protobuf type leaves this module.
+// Threads: any; calls block up to their deadline. Values are plain: no gRPC or protobuf type leaves
+// this module.
 //
-// Errors: Unavailable (nobody answers, or the TLS handshake failed: somebody else's server, wrong certificate),
-// DeadlineExceeded, InvalidArgument (the server names field, value and range), FailedPrecondition (a cgroup limit does
-// not fit), Unauthenticated. The message begins with the pod.
+// Errors: Unavailable (nobody answers, or the TLS handshake failed: somebody else's server, wrong
+// certificate), DeadlineExceeded, InvalidArgument (the server names field, value and range),
+// FailedPrecondition (a cgroup limit does not fit), Unauthenticated. The message begins with the
+// pod.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +19,8 @@
 
 namespace podcache::control {
 
-// Which cache is meant. A pod that got the address later has another uid and another secret, so it is never mistaken.
+// Which cache is meant. A pod that got the address later has another uid and another secret, so it
+// is never mistaken.
 struct NodeTarget {
   std::string pod_uid;
   std::string pod_name;         // namespace/name, for messages.
@@ -38,7 +42,7 @@ struct NodeInfo {
   std::string architecture;  // amd64, arm64.
   std::uint64_t page_size_bytes = 0;
   std::uint32_t usable_cpus = 0;
-  double cgroup_cpu_quota_cores = 0;           // 0: no quota.
+  double cgroup_cpu_quota_cores = 0;            // 0: no quota.
   std::uint64_t cgroup_memory_limit_bytes = 0;  // 0: no limit.
   std::uint64_t cgroup_memory_usage_bytes = 0;
   std::uint64_t resident_memory_bytes = 0;
@@ -68,10 +72,13 @@ class NodeClient {
 
   virtual absl::StatusOr<NodeInfo> GetServerInfo(const NodeTarget& target) = 0;
   virtual absl::StatusOr<NodeConfig> GetConfig(const NodeTarget& target) = 0;
-  // Answer once the change is accepted, with the values then in force; the resize itself goes on: poll GetServerInfo
-  // until config.memory_limit_bytes (threads_running) has the value and resident memory followed. Idempotent.
-  virtual absl::StatusOr<NodeConfig> SetMemory(const NodeTarget& target, std::uint64_t target_bytes) = 0;
-  virtual absl::StatusOr<NodeConfig> SetThreads(const NodeTarget& target, std::uint32_t threads) = 0;
+  // Answer once the change is accepted, with the values then in force; the resize itself goes on:
+  // poll GetServerInfo until config.memory_limit_bytes (threads_running) has the value and resident
+  // memory followed. Idempotent.
+  virtual absl::StatusOr<NodeConfig> SetMemory(const NodeTarget& target,
+                                               std::uint64_t target_bytes) = 0;
+  virtual absl::StatusOr<NodeConfig> SetThreads(const NodeTarget& target,
+                                                std::uint32_t threads) = 0;
   virtual absl::StatusOr<NodeStats> GetStats(const NodeTarget& target) = 0;
 
   // The pod is gone: drops what is kept for it.

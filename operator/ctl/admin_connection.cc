@@ -21,11 +21,13 @@ std::string WhatToCheck(const std::string& address) {
     std::error_code ignored;
     const std::string path = address.substr(5);
     if (!std::filesystem::exists(path, ignored)) {
-      return "there is no socket " + path + ": does the server run, with --admin-listen=" + address + "?";
+      return "there is no socket " + path +
+             ": does the server run, with --admin-listen=" + address + "?";
     }
     return "does the server still run, and may this user open " + path + "?";
   }
-  return "does podcached run there, and does its --admin-listen name this address (default 127.0.0.1:9151)? For a "
+  return "does podcached run there, and does its --admin-listen name this address (default "
+         "127.0.0.1:9151)? For a "
          "cache in a pod use --pod NAME: there the TCP port answers the operator only";
 }
 
@@ -50,8 +52,8 @@ class AdminConnection::Impl {
     return response;
   }
 
-  absl::StatusOr<v1::ResizeProgress> Watch(std::chrono::seconds timeout,
-                                           const std::function<void(const v1::ResizeProgress&)>& show) {
+  absl::StatusOr<v1::ResizeProgress> Watch(
+      std::chrono::seconds timeout, const std::function<void(const v1::ResizeProgress&)>& show) {
     grpc::ClientContext context;
     context.set_deadline(std::chrono::system_clock::now() + timeout);
     const auto reader = stub_->WatchResize(&context, v1::WatchResizeRequest());
@@ -59,8 +61,9 @@ class AdminConnection::Impl {
     while (reader->Read(&last)) show(last);
     const grpc::Status status = reader->Finish();
     if (status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED) {
-      return MakeStatus(absl::StatusCode::kDeadlineExceeded,
-                        "not done after " + std::to_string(timeout.count()) + " s; the server goes on with it");
+      return MakeStatus(
+          absl::StatusCode::kDeadlineExceeded,
+          "not done after " + std::to_string(timeout.count()) + " s; the server goes on with it");
     }
     if (!status.ok()) return ToStatus(status);
     return last;
@@ -74,6 +77,9 @@ class AdminConnection::Impl {
       return MakeStatus(code, "no answer at " + address_ + ": " + WhatToCheck(address_) + " (" +
                                   status.error_message() + ")");
     }
+    if (code == absl::StatusCode::kCancelled) {
+      return Unavailable("the server at " + address_ + " ended the call: it is stopping");
+    }
     return MakeStatus(code, status.error_message());
   }
 
@@ -81,7 +87,8 @@ class AdminConnection::Impl {
   std::unique_ptr<v1::Admin::Stub> stub_;
 };
 
-AdminConnection::AdminConnection(std::string address) : impl_(std::make_unique<Impl>(std::move(address))) {}
+AdminConnection::AdminConnection(std::string address)
+    : impl_(std::make_unique<Impl>(std::move(address))) {}
 AdminConnection::~AdminConnection() = default;
 
 absl::StatusOr<v1::ServerInfo> AdminConnection::GetServerInfo() {

@@ -33,7 +33,8 @@ class AdminConnection {
 
   // Calls `show` with each message until the resize is done, and returns the last one.
   absl::StatusOr<admin::v1::ResizeProgress> WatchResize(
-      std::chrono::seconds timeout, const std::function<void(const admin::v1::ResizeProgress&)>& show);
+      std::chrono::seconds timeout,
+      const std::function<void(const admin::v1::ResizeProgress&)>& show);
 
  private:
   class Impl;

@@ -17,7 +17,8 @@ namespace {
 
 constexpr char kClearLine[] = "\r\x1b[K";
 
-// Shows a resize while it runs: in place on a terminal, else a line whenever something other than the time changed.
+// Shows a resize while it runs: in place on a terminal, else a line whenever something other than
+// the time changed.
 class ProgressView {
  public:
   ProgressView(const Terminal& terminal, bool json) : terminal_(terminal), json_(json) {}
@@ -54,8 +55,9 @@ absl::Status CheckOutcome(const CtlOptions& options, const v1::ResizeProgress& l
   const std::uint64_t target = memory ? last.memory_target_bytes() : last.threads_target();
   const std::uint64_t actual = memory ? last.memory_limit_bytes() : last.threads_running();
   if (target != asked) {
-    return MakeStatus(absl::StatusCode::kAborted,
-                      fmt::format("somebody else asked for {} meanwhile; that is in force now", target));
+    return MakeStatus(
+        absl::StatusCode::kAborted,
+        fmt::format("somebody else asked for {} meanwhile; that is in force now", target));
   }
   if (actual != asked) {
     return FailedPrecondition(
@@ -66,9 +68,9 @@ absl::Status CheckOutcome(const CtlOptions& options, const v1::ResizeProgress& l
 
 absl::Status Set(const CtlOptions& options, AdminConnection& server, const Terminal& terminal) {
   const bool memory = options.verb == Verb::kSetMemory;
-  PODCACHE_ASSIGN_OR_RETURN(
-      const v1::Config accepted,
-      memory ? server.SetMemory(options.memory_bytes) : server.SetThreads(options.threads));
+  PODCACHE_ASSIGN_OR_RETURN(const v1::Config accepted, memory
+                                                           ? server.SetMemory(options.memory_bytes)
+                                                           : server.SetThreads(options.threads));
   if (!options.wait) {
     if (options.json) {
       terminal.out << RenderJson(accepted, true);
@@ -80,12 +82,13 @@ absl::Status Set(const CtlOptions& options, AdminConnection& server, const Termi
   ProgressView view(terminal, options.json);
   PODCACHE_ASSIGN_OR_RETURN(
       const v1::ResizeProgress last,
-      server.WatchResize(options.timeout, [&](const v1::ResizeProgress& progress) { view.Show(progress); }));
+      server.WatchResize(options.timeout,
+                         [&](const v1::ResizeProgress& progress) { view.Show(progress); }));
   PODCACHE_RETURN_IF_ERROR(CheckOutcome(options, last));
   if (options.json) return absl::OkStatus();
   if (memory) {
-    terminal.out << fmt::format("done in {:.2f} s: limit {}, resident {}, {} items evicted\n", Seconds(last),
-                                ShortBytes(last.memory_limit_bytes()),
+    terminal.out << fmt::format("done in {:.2f} s: limit {}, resident {}, {} items evicted\n",
+                                Seconds(last), ShortBytes(last.memory_limit_bytes()),
                                 ShortBytes(last.resident_memory_bytes()), last.items_evicted());
   } else {
     terminal.out << fmt::format("done: {} threads\n", last.threads_running());
@@ -130,17 +133,24 @@ absl::Status Flush(const CtlOptions& options, AdminConnection& server, std::ostr
 
 }  // namespace
 
-absl::Status RunCommand(const CtlOptions& options, AdminConnection& server, const Terminal& terminal) {
+absl::Status RunCommand(const CtlOptions& options, AdminConnection& server,
+                        const Terminal& terminal) {
   switch (options.verb) {
-    case Verb::kInfo: return Info(options, server, terminal.out);
-    case Verb::kStats: return Stats(options, server, terminal.out);
+    case Verb::kInfo:
+      return Info(options, server, terminal.out);
+    case Verb::kStats:
+      return Stats(options, server, terminal.out);
     case Verb::kGetMemory:
-    case Verb::kGetThreads: return Get(options, server, terminal.out);
+    case Verb::kGetThreads:
+      return Get(options, server, terminal.out);
     case Verb::kSetMemory:
-    case Verb::kSetThreads: return Set(options, server, terminal);
-    case Verb::kFlush: return Flush(options, server, terminal.out);
+    case Verb::kSetThreads:
+      return Set(options, server, terminal);
+    case Verb::kFlush:
+      return Flush(options, server, terminal.out);
     case Verb::kTop:
-    case Verb::kStatus: break;
+    case Verb::kStatus:
+      break;
   }
   return Internal("not a command for one server");
 }

@@ -1,4 +1,5 @@
-// What podcachectl does against one server, one function per command: writes to `out`, returns an error or nothing.
+// What podcachectl does against one server, one function per command: writes to `out`, returns an
+// error or nothing.
 //
 // Threads: one.
 #pragma once
@@ -19,6 +20,7 @@ struct Terminal {
 };
 
 // Any command but status and top.
-absl::Status RunCommand(const CtlOptions& options, AdminConnection& server, const Terminal& terminal);
+absl::Status RunCommand(const CtlOptions& options, AdminConnection& server,
+                        const Terminal& terminal);
 
 }  // namespace podcache::control

@@ -63,15 +63,17 @@ absl::Status ReplaceProcess(const std::vector<std::string>& command) {
   return CannotRun(command[0], errno);
 }
 
-absl::StatusOr<std::string> RunAndRead(const std::vector<std::string>& command, std::size_t max_bytes) {
+absl::StatusOr<std::string> RunAndRead(const std::vector<std::string>& command,
+                                       std::size_t max_bytes) {
   std::array<int, 2> ends{};
-  if (pipe2(ends.data(), O_CLOEXEC) != 0) return Internal(std::string("pipe: ") + std::strerror(errno));
+  if (pipe2(ends.data(), O_CLOEXEC) != 0)
+    return Internal(std::string("pipe: ") + std::strerror(errno));
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
   pid_t child = 0;
-  const int code =
-      posix_spawnp(&child, command[0].c_str(), &actions, nullptr, Pointers(command).data(), environ);
+  const int code = posix_spawnp(&child, command[0].c_str(), &actions, nullptr,
+                                Pointers(command).data(), environ);
   posix_spawn_file_actions_destroy(&actions);
   close(ends[1]);
   std::string text;

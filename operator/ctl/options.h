@@ -51,9 +51,9 @@ struct CtlOptions {
 
 struct ParsedOptions {
   CtlOptions options;
-  bool run = false;         // False: print `text` and exit with `exit_code` (help, version, an error).
+  bool run = false;  // False: print `text` and exit with `exit_code` (help, version, an error).
   int exit_code = kExitOk;
-  std::string text;         // For standard output if exit_code is kExitOk, else for standard error.
+  std::string text;  // For standard output if exit_code is kExitOk, else for standard error.
 };
 
 // `program` is argv[0]: as kubectl-podcache it is a plugin of kubectl and wants a pod.

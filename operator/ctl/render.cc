@@ -21,17 +21,23 @@ std::string Sizing(const v1::SizingChoice& sizing) {
   const std::string overhead = fmt::format("overhead {} % + {}", sizing.overhead_percent(),
                                            ShortBytes(sizing.overhead_fixed_bytes()));
   switch (sizing.source()) {
-    case v1::SizingChoice::EXPLICIT: return "given on the command line; " + overhead;
-    case v1::SizingChoice::RULE: return "rule " + sizing.rule_name() + "; " + overhead;
-    case v1::SizingChoice::NO_MATCH: return "no rule matched, safe default; " + overhead;
-    case v1::SizingChoice::CGROUP: return "from the cgroup; " + overhead;
-    default: return "unknown";
+    case v1::SizingChoice::EXPLICIT:
+      return "given on the command line; " + overhead;
+    case v1::SizingChoice::RULE:
+      return "rule " + sizing.rule_name() + "; " + overhead;
+    case v1::SizingChoice::NO_MATCH:
+      return "no rule matched, safe default; " + overhead;
+    case v1::SizingChoice::CGROUP:
+      return "from the cgroup; " + overhead;
+    default:
+      return "unknown";
   }
 }
 
 std::string Ratio(std::uint64_t part, std::uint64_t rest) {
   if (part + rest == 0) return "-";
-  return fmt::format("{:.2f} %", 100.0 * static_cast<double>(part) / static_cast<double>(part + rest));
+  return fmt::format("{:.2f} %",
+                     100.0 * static_cast<double>(part) / static_cast<double>(part + rest));
 }
 
 std::string MemoryText(const v1::Memory& memory) {
@@ -56,7 +62,8 @@ std::string ShortBytes(std::uint64_t bytes) {
     ++unit;
   }
   const bool whole = value == static_cast<double>(static_cast<std::uint64_t>(value));
-  return whole ? fmt::format("{:.0f}{}", value, kUnits[unit]) : fmt::format("{:.1f}{}", value, kUnits[unit]);
+  return whole ? fmt::format("{:.0f}{}", value, kUnits[unit])
+               : fmt::format("{:.1f}{}", value, kUnits[unit]);
 }
 
 std::string ShortDuration(std::int64_t seconds) {
@@ -80,12 +87,14 @@ std::string RenderInfo(const v1::ServerInfo& info) {
       {"version", info.version() + " (" + info.revision() + ")"},
       {"machine", fmt::format("{}, pages of {}, {} CPUs", info.architecture(),
                               ShortBytes(info.page_size_bytes()), info.usable_cpus())},
-      {"uptime", ShortDuration(info.uptime().seconds()) + ", since " + TimeUtil::ToString(info.start_time())},
+      {"uptime",
+       ShortDuration(info.uptime().seconds()) + ", since " + TimeUtil::ToString(info.start_time())},
       {"memory limit", MemoryText(config.memory())},
       {"resident memory", ShortBytes(info.resident_memory_bytes())},
       {"threads", ThreadsText(config.threads())},
-      {"cgroup memory", fmt::format("limit {}, used {} (v{})", OrNone(info.cgroup_memory_limit_bytes()),
-                                    ShortBytes(info.cgroup_memory_usage_bytes()), info.cgroup_version())},
+      {"cgroup memory",
+       fmt::format("limit {}, used {} (v{})", OrNone(info.cgroup_memory_limit_bytes()),
+                   ShortBytes(info.cgroup_memory_usage_bytes()), info.cgroup_version())},
       {"cgroup CPU quota", info.cgroup_cpu_quota_cores() > 0
                                ? fmt::format("{:g} cores", info.cgroup_cpu_quota_cores())
                                : "none"},
@@ -101,7 +110,8 @@ std::string RenderStats(const v1::Stats& stats) {
   return Columns({
       {"items", std::to_string(stats.current_items())},
       {"items stored since start", std::to_string(stats.total_items())},
-      {"bytes of items", fmt::format("{} of {}", ShortBytes(stats.current_bytes()), ShortBytes(stats.limit_bytes()))},
+      {"bytes of items",
+       fmt::format("{} of {}", ShortBytes(stats.current_bytes()), ShortBytes(stats.limit_bytes()))},
       {"resident memory", ShortBytes(stats.resident_memory_bytes())},
       {"gets", std::to_string(stats.cmd_get())},
       {"hits", std::to_string(stats.get_hits())},
@@ -129,7 +139,8 @@ std::string RenderProgress(const v1::ResizeProgress& progress) {
                       : progress.state() == v1::ResizeProgress::SHRINKING ? "shrinking"
                                                                           : "settled";
   return fmt::format("{:<9}  limit {} → {}  resident {}  evicted {}  threads {} → {}", state,
-                     ShortBytes(progress.memory_limit_bytes()), ShortBytes(progress.memory_target_bytes()),
+                     ShortBytes(progress.memory_limit_bytes()),
+                     ShortBytes(progress.memory_target_bytes()),
                      ShortBytes(progress.resident_memory_bytes()), progress.items_evicted(),
                      progress.threads_running(), progress.threads_target());
 }

@@ -35,7 +35,8 @@ std::string RenderThreads(const admin::v1::Config& config);
 // One line, without its end.
 std::string RenderProgress(const admin::v1::ResizeProgress& progress);
 
-// Field names as in the .proto file; numbers as numbers; durations in seconds; times in RFC 3339; every field, also zero.
+// Field names as in the .proto file; numbers as numbers; durations in seconds; times in RFC 3339;
+// every field, also zero.
 std::string RenderJson(const google::protobuf::Message& message, bool pretty);
 
 }  // namespace podcache::control

@@ -1,4 +1,5 @@
-// RenderJson of render.h. Protobuf's own JSON writes 64-bit numbers as strings, which every reader would have to undo.
+// RenderJson of render.h. Protobuf's own JSON writes 64-bit numbers as strings, which every reader
+// would have to undo.
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/duration.pb.h>
 #include <google/protobuf/message.h>
@@ -22,16 +23,26 @@ Json ToJson(const Message& message);
 Json FieldToJson(const Message& message, const FieldDescriptor* field) {
   const google::protobuf::Reflection* reflection = message.GetReflection();
   switch (field->cpp_type()) {
-    case FieldDescriptor::CPPTYPE_UINT64: return reflection->GetUInt64(message, field);
-    case FieldDescriptor::CPPTYPE_UINT32: return reflection->GetUInt32(message, field);
-    case FieldDescriptor::CPPTYPE_INT64: return reflection->GetInt64(message, field);
-    case FieldDescriptor::CPPTYPE_INT32: return reflection->GetInt32(message, field);
-    case FieldDescriptor::CPPTYPE_DOUBLE: return reflection->GetDouble(message, field);
-    case FieldDescriptor::CPPTYPE_FLOAT: return reflection->GetFloat(message, field);
-    case FieldDescriptor::CPPTYPE_BOOL: return reflection->GetBool(message, field);
-    case FieldDescriptor::CPPTYPE_ENUM: return reflection->GetEnum(message, field)->name();
-    case FieldDescriptor::CPPTYPE_STRING: return reflection->GetString(message, field);
-    case FieldDescriptor::CPPTYPE_MESSAGE: return ToJson(reflection->GetMessage(message, field));
+    case FieldDescriptor::CPPTYPE_UINT64:
+      return reflection->GetUInt64(message, field);
+    case FieldDescriptor::CPPTYPE_UINT32:
+      return reflection->GetUInt32(message, field);
+    case FieldDescriptor::CPPTYPE_INT64:
+      return reflection->GetInt64(message, field);
+    case FieldDescriptor::CPPTYPE_INT32:
+      return reflection->GetInt32(message, field);
+    case FieldDescriptor::CPPTYPE_DOUBLE:
+      return reflection->GetDouble(message, field);
+    case FieldDescriptor::CPPTYPE_FLOAT:
+      return reflection->GetFloat(message, field);
+    case FieldDescriptor::CPPTYPE_BOOL:
+      return reflection->GetBool(message, field);
+    case FieldDescriptor::CPPTYPE_ENUM:
+      return reflection->GetEnum(message, field)->name();
+    case FieldDescriptor::CPPTYPE_STRING:
+      return reflection->GetString(message, field);
+    case FieldDescriptor::CPPTYPE_MESSAGE:
+      return ToJson(reflection->GetMessage(message, field));
   }
   return nullptr;
 }

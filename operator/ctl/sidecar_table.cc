@@ -20,7 +20,9 @@ std::string Text(const Json& object, const char* key) {
 
 std::string Count(const Json& status, const char* key) {
   const auto found = status.find(key);
-  return found != status.end() && found->is_number_integer() ? std::to_string(found->get<std::int64_t>()) : "-";
+  return found != status.end() && found->is_number_integer()
+             ? std::to_string(found->get<std::int64_t>())
+             : "-";
 }
 
 Json Member(const Json& object, const char* key, Json otherwise) {
@@ -34,7 +36,8 @@ std::string Condition(const Json& status, const std::string& type) {
     if (!condition.is_object() || Text(condition, "type") != type) continue;
     const std::string reason = Text(condition, "reason");
     const std::string value = Text(condition, "status");
-    return value == "True" && type == "Ready" ? value : value + (reason.empty() ? "" : "/" + reason);
+    return value == "True" && type == "Ready" ? value
+                                              : value + (reason.empty() ? "" : "/" + reason);
   }
   return "-";
 }
@@ -62,17 +65,19 @@ absl::StatusOr<std::string> RenderSidecars(const std::string& json, bool with_na
   if (!list.is_object()) return Internal("kubectl's answer is no JSON object");
   const Json items = Member(list, "items", Json::array());
   if (items.empty()) return std::string("No CacheSidecars found.\n");
-  std::vector<Row> rows = {{"NAME", "MEMORY", "MATCHED", "INJECTED", "RESIZED", "PENDING", "READY", "RESIZING"}};
+  std::vector<Row> rows = {
+      {"NAME", "MEMORY", "MATCHED", "INJECTED", "RESIZED", "PENDING", "READY", "RESIZING"}};
   std::string unsettled;
   for (const Json& item : items) {
     const Json metadata = Member(item, "metadata", Json::object());
     const Json spec = Member(item, "spec", Json::object());
     const Json status = Member(item, "status", Json::object());
-    const std::string name =
-        (with_namespace ? Text(metadata, "namespace") + "/" : std::string()) + Text(metadata, "name");
+    const std::string name = (with_namespace ? Text(metadata, "namespace") + "/" : std::string()) +
+                             Text(metadata, "name");
     const std::string size = Text(Member(spec, "memory", Json::object()), "size");
-    rows.push_back({name, size.empty() ? "-" : size, Count(status, "matchedPods"), Count(status, "injectedPods"),
-                    Count(status, "resizedPods"), Count(status, "pendingPods"), Condition(status, "Ready"),
+    rows.push_back({name, size.empty() ? "-" : size, Count(status, "matchedPods"),
+                    Count(status, "injectedPods"), Count(status, "resizedPods"),
+                    Count(status, "pendingPods"), Condition(status, "Ready"),
                     Condition(status, "Resizing")});
     for (const Json& pod : Member(status, "pods", Json::array())) {
       if (!pod.is_object()) continue;

@@ -47,7 +47,8 @@ std::string BytesPerSecond(double bytes) { return ShortBytes(static_cast<std::ui
 // Redraws a terminal, appends lines elsewhere.
 class TopView {
  public:
-  TopView(const CtlOptions& options, const Terminal& terminal) : options_(options), terminal_(terminal) {}
+  TopView(const CtlOptions& options, const Terminal& terminal)
+      : options_(options), terminal_(terminal) {}
 
   void Show(const TopSample& now, const TopRates& rates) {
     if (options_.json) {
@@ -96,28 +97,33 @@ TopRates RatesBetween(const TopSample& before, const TopSample& now, double seco
 
 std::string TopHeader() {
   return fmt::format("{:>10} {:>7} {:>10} {:>9} {:>9} {:>9} {:>11} {:>9} {:>9} {:>9} {:>6} {:>7}\n",
-                     "GET/s", "HIT", "SET/s", "EVICT/s", "IN/s", "OUT/s", "ITEMS", "USED", "LIMIT", "RSS",
-                     "CONNS", "THREADS");
+                     "GET/s", "HIT", "SET/s", "EVICT/s", "IN/s", "OUT/s", "ITEMS", "USED", "LIMIT",
+                     "RSS", "CONNS", "THREADS");
 }
 
 std::string TopLine(const TopSample& now, const TopRates& rates) {
-  return fmt::format("{:>10.0f} {:>7} {:>10.0f} {:>9.0f} {:>9} {:>9} {:>11} {:>9} {:>9} {:>9} {:>6} {:>7}\n",
-                     rates.gets, Ratio(rates.hit_ratio), rates.sets, rates.evictions,
-                     BytesPerSecond(rates.read_bytes), BytesPerSecond(rates.written_bytes), now.items,
-                     ShortBytes(now.item_bytes), ShortBytes(now.limit_bytes), ShortBytes(now.resident_bytes),
-                     now.connections, now.threads);
+  return fmt::format(
+      "{:>10.0f} {:>7} {:>10.0f} {:>9.0f} {:>9} {:>9} {:>11} {:>9} {:>9} {:>9} {:>6} {:>7}\n",
+      rates.gets, Ratio(rates.hit_ratio), rates.sets, rates.evictions,
+      BytesPerSecond(rates.read_bytes), BytesPerSecond(rates.written_bytes), now.items,
+      ShortBytes(now.item_bytes), ShortBytes(now.limit_bytes), ShortBytes(now.resident_bytes),
+      now.connections, now.threads);
 }
 
 std::string TopJson(const TopSample& now, const TopRates& rates) {
-  nlohmann::ordered_json line = {
-      {"uptime_seconds", now.uptime_seconds}, {"gets_per_second", rates.gets},
-      {"hit_ratio", nullptr},                 {"sets_per_second", rates.sets},
-      {"evictions_per_second", rates.evictions},
-      {"read_bytes_per_second", rates.read_bytes},
-      {"written_bytes_per_second", rates.written_bytes},
-      {"items", now.items},                   {"item_bytes", now.item_bytes},
-      {"limit_bytes", now.limit_bytes},       {"resident_memory_bytes", now.resident_bytes},
-      {"connections", now.connections},       {"threads", now.threads}};
+  nlohmann::ordered_json line = {{"uptime_seconds", now.uptime_seconds},
+                                 {"gets_per_second", rates.gets},
+                                 {"hit_ratio", nullptr},
+                                 {"sets_per_second", rates.sets},
+                                 {"evictions_per_second", rates.evictions},
+                                 {"read_bytes_per_second", rates.read_bytes},
+                                 {"written_bytes_per_second", rates.written_bytes},
+                                 {"items", now.items},
+                                 {"item_bytes", now.item_bytes},
+                                 {"limit_bytes", now.limit_bytes},
+                                 {"resident_memory_bytes", now.resident_bytes},
+                                 {"connections", now.connections},
+                                 {"threads", now.threads}};
   if (rates.hit_ratio >= 0) line["hit_ratio"] = rates.hit_ratio;
   return line.dump() + "\n";
 }

@@ -1,6 +1,7 @@
 // The live view: rates between two looks at the counters, next to memory, connections and threads.
 //
-// The first line is measured from the server's start, so that one look alone (--once) already says something.
+// The first line is measured from the server's start, so that one look alone (--once) already says
+// something.
 //
 // Threads: one. The waiting is the caller's: tests need none.
 #pragma once
@@ -48,7 +49,8 @@ std::string TopHeader();
 std::string TopLine(const TopSample& now, const TopRates& rates);
 std::string TopJson(const TopSample& now, const TopRates& rates);
 
-// Until an error, or after one line with --once. `sleep` waits for the interval and returns the seconds that really passed.
+// Until an error, or after one line with --once. `sleep` waits for the interval and returns the
+// seconds that really passed.
 absl::Status RunTop(const CtlOptions& options, AdminConnection& server, const Terminal& terminal,
                     const std::function<double(std::chrono::milliseconds)>& sleep);
 

@@ -10,7 +10,8 @@
 namespace podcache::admin {
 
 namespace {
-// Nobody checks this certificate's dates: what counts is the proof it carries. It lasts as long as the process may.
+// Nobody checks this certificate's dates: what counts is the proof it carries. It lasts as long as
+// the process may.
 constexpr std::chrono::hours kLifetime{24 * 3650};
 }  // namespace
 
@@ -18,8 +19,9 @@ bool ReadAdminTrust(const std::string& ca_pem, const std::string& identity_hex, 
                     std::string* error) {
   if (ca_pem.empty() && identity_hex.empty()) return true;
   if (ca_pem.empty() || identity_hex.empty()) {
-    *error = std::string(ca_pem.empty() ? "PODCACHE_ADMIN_CA" : "PODCACHE_ADMIN_IDENTITY") +
-             " is missing: the admin port needs both of PODCACHE_ADMIN_CA and PODCACHE_ADMIN_IDENTITY";
+    *error =
+        std::string(ca_pem.empty() ? "PODCACHE_ADMIN_CA" : "PODCACHE_ADMIN_IDENTITY") +
+        " is missing: the admin port needs both of PODCACHE_ADMIN_CA and PODCACHE_ADMIN_IDENTITY";
     return false;
   }
   const auto ca = tls::ReadCertificate(ca_pem, error);
@@ -52,7 +54,8 @@ std::shared_ptr<grpc::ServerCredentials> MakeServerCredentials(const AdminTrust&
   const auto certificate = tls::SelfSign(*key, request, error);
   if (!certificate) return nullptr;
 
-  grpc::SslServerCredentialsOptions options(GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
+  grpc::SslServerCredentialsOptions options(
+      GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
   options.pem_root_certs = trust.client_ca_pem;
   options.pem_key_cert_pairs.push_back({*key, *certificate});
   return grpc::SslServerCredentials(options);

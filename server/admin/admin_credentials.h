@@ -1,5 +1,6 @@
-// The server's side of docs/designs/0002-admin-trust.md: a key that lives in memory only, a self-signed certificate with the
-// proof of identity, and the operator's CA as the only issuer of clients.
+// The server's side of docs/designs/0002-admin-trust.md: a key that lives in memory only, a
+// self-signed certificate with the proof of identity, and the operator's CA as the only issuer of
+// clients.
 //
 // Threads: pure functions.
 #pragma once
@@ -21,8 +22,9 @@ struct AdminTrust {
   bool given() const { return !client_ca_pem.empty(); }
 };
 
-// From the two environment variables' values. False with the reason in `error` (which never holds a secret): one without
-// the other, a CA that is no certificate, an identity that is not 64 hex digits.
+// From the two environment variables' values. False with the reason in `error` (which never holds a
+// secret): one without the other, a CA that is no certificate, an identity that is not 64 hex
+// digits.
 bool ReadAdminTrust(const std::string& ca_pem, const std::string& identity_hex, AdminTrust* trust,
                     std::string* error);
 

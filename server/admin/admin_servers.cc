@@ -37,10 +37,12 @@ class AdminServers::Impl {
 
   bool Serve(Backend& backend, const metrics::MetricsCollector& collector,
              std::int64_t now_unix_seconds, std::string* error) {
-    // Metrics work also where the admin port cannot be had: the caller decides whether that ends the server.
+    // Metrics work also where the admin port cannot be had: the caller decides whether that ends
+    // the server.
     collector_ = &collector;
     if (!options_.grpc_addresses.empty()) {
-      grpc_ = GrpcEndpoint::Start(options_.grpc_addresses, options_.trust, backend, now_unix_seconds, error);
+      grpc_ = GrpcEndpoint::Start(options_.grpc_addresses, options_.trust, backend,
+                                  now_unix_seconds, error);
       if (!grpc_) return false;
       grpc_->SetReady(false);
     }

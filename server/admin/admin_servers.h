@@ -1,6 +1,7 @@
 // The server's two side doors as it starts and stops them.
 //
-//   Start     HTTP listens: /healthz says ok, /readyz and /metrics say "starting" (503). Before any slow set-up, so that a startup
+//   Start     HTTP listens: /healthz says ok, /readyz and /metrics say "starting" (503). Before any
+//   slow set-up, so that a startup
 //             probe succeeds at its first attempt.
 //   Serve     there is a cache: /metrics works, gRPC listens.
 //   SetReady  what /readyz and the gRPC health service say; false again before the server drains.
@@ -32,15 +33,16 @@ struct AdminOptions {
 
 class AdminServers {
  public:
-  // Refuses bad addresses of both kinds, and a gRPC address that others can reach without a trust, before it listens.
+  // Refuses bad addresses of both kinds, and a gRPC address that others can reach without a trust,
+  // before it listens.
   static std::unique_ptr<AdminServers> Start(AdminOptions options, std::string* error);
 
   ~AdminServers();
   AdminServers(const AdminServers&) = delete;
   AdminServers& operator=(const AdminServers&) = delete;
 
-  bool Serve(Backend& backend, const metrics::MetricsCollector& collector, std::int64_t now_unix_seconds,
-             std::string* error);
+  bool Serve(Backend& backend, const metrics::MetricsCollector& collector,
+             std::int64_t now_unix_seconds, std::string* error);
   void SetReady(bool ready);
   void Stop();
 

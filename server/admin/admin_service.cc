@@ -39,8 +39,10 @@ class AdminService final : public v1::Admin::CallbackService {
   grpc::ServerWriteReactor<v1::ResizeProgress>* WatchResize(
       grpc::CallbackServerContext* context, const v1::WatchResizeRequest* request) override;
   grpc::ServerUnaryReactor* GetStats(grpc::CallbackServerContext* context,
-                                     const v1::GetStatsRequest* request, v1::Stats* response) override;
-  grpc::ServerUnaryReactor* Flush(grpc::CallbackServerContext* context, const v1::FlushRequest* request,
+                                     const v1::GetStatsRequest* request,
+                                     v1::Stats* response) override;
+  grpc::ServerUnaryReactor* Flush(grpc::CallbackServerContext* context,
+                                  const v1::FlushRequest* request,
                                   v1::FlushResponse* response) override;
 
  private:
@@ -57,7 +59,8 @@ grpc::ServerUnaryReactor* AdminService::GetServerInfo(grpc::CallbackServerContex
 }
 
 grpc::ServerUnaryReactor* AdminService::GetConfig(grpc::CallbackServerContext* context,
-                                                  const v1::GetConfigRequest*, v1::Config* response) {
+                                                  const v1::GetConfigRequest*,
+                                                  v1::Config* response) {
   *response = backend_.GetConfig();
   return Done(context, grpc::Status::OK);
 }

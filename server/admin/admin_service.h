@@ -1,6 +1,8 @@
-// The gRPC service podcache.admin.v1.Admin over a Backend, with gRPC's callback API: no thread waits for a call.
+// The gRPC service podcache.admin.v1.Admin over a Backend, with gRPC's callback API: no thread
+// waits for a call.
 //
-// Threads: gRPC's. Ownership: the backend outlives the service, the service outlives the gRPC server it is registered with.
+// Threads: gRPC's. Ownership: the backend outlives the service, the service outlives the gRPC
+// server it is registered with.
 #pragma once
 
 #include <memory>

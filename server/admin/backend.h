@@ -1,6 +1,8 @@
-// What the admin API needs from the rest of the server. Implemented by the composition root, by doubles in unit tests.
+// What the admin API needs from the rest of the server. Implemented by the composition root, by
+// doubles in unit tests.
 //
-// Threads: called from gRPC's threads, several at a time; implementations guard themselves and do not block for long.
+// Threads: called from gRPC's threads, several at a time; implementations guard themselves and do
+// not block for long.
 #pragma once
 
 #include <chrono>
@@ -37,7 +39,8 @@ class Backend {
   virtual v1::ServerInfo GetServerInfo() const = 0;
   virtual v1::Config GetConfig() const = 0;
   virtual v1::Stats GetStats() const = 0;
-  // `done` is true as soon as memory and threads are what was asked for; false right after a change was accepted.
+  // `done` is true as soon as memory and threads are what was asked for; false right after a change
+  // was accepted.
   virtual v1::ResizeProgress GetResizeProgress() const = 0;
 
   // Whether the setters would accept; changes nothing.

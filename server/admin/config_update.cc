@@ -15,17 +15,22 @@ constexpr char kThreadsTarget[] = "threads.target";
 
 grpc::StatusCode CodeOf(ChangeCode code) {
   switch (code) {
-    case ChangeCode::kOk: return grpc::StatusCode::OK;
-    case ChangeCode::kOutOfRange: return grpc::StatusCode::INVALID_ARGUMENT;
-    case ChangeCode::kExceedsCgroup: return grpc::StatusCode::FAILED_PRECONDITION;
-    case ChangeCode::kFailed: return grpc::StatusCode::RESOURCE_EXHAUSTED;
+    case ChangeCode::kOk:
+      return grpc::StatusCode::OK;
+    case ChangeCode::kOutOfRange:
+      return grpc::StatusCode::INVALID_ARGUMENT;
+    case ChangeCode::kExceedsCgroup:
+      return grpc::StatusCode::FAILED_PRECONDITION;
+    case ChangeCode::kFailed:
+      return grpc::StatusCode::RESOURCE_EXHAUSTED;
   }
   return grpc::StatusCode::INTERNAL;
 }
 
 grpc::Status ToStatus(const ChangeResult& result, const char* field, std::uint64_t value) {
   if (result.ok()) return grpc::Status::OK;
-  return {CodeOf(result.code), std::string(field) + " = " + std::to_string(value) + ": " + result.message};
+  return {CodeOf(result.code),
+          std::string(field) + " = " + std::to_string(value) + ": " + result.message};
 }
 
 grpc::Status Invalid(const std::string& message) {
@@ -45,8 +50,8 @@ grpc::Status ReadConfigChange(const v1::UpdateConfigRequest& request, ConfigChan
     } else if (path == kThreadsTarget) {
       change->threads_target = request.config().threads().target();
     } else {
-      return Invalid("update_mask: '" + path.substr(0, 100) + "' cannot be changed; changeable are " +
-                     changeable);
+      return Invalid("update_mask: '" + path.substr(0, 100) +
+                     "' cannot be changed; changeable are " + changeable);
     }
   }
   return grpc::Status::OK;

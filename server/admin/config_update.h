@@ -1,6 +1,7 @@
 // UpdateConfig: a field mask over the runtime configuration, applied as a whole or not at all.
 //
-// Threads: serialised by the caller (admin_service.cc holds a mutex), so that two updates never mix.
+// Threads: serialised by the caller (admin_service.cc holds a mutex), so that two updates never
+// mix.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +23,8 @@ struct ConfigChange {
   std::optional<std::uint32_t> threads_target;
 };
 
-// What the mask names. INVALID_ARGUMENT for an empty mask, a mask without its value, and fields that cannot change.
+// What the mask names. INVALID_ARGUMENT for an empty mask, a mask without its value, and fields
+// that cannot change.
 grpc::Status ReadConfigChange(const v1::UpdateConfigRequest& request, ConfigChange* change);
 
 // Checks all of it, then changes all of it. On an error nothing has changed.

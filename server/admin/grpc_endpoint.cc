@@ -24,7 +24,8 @@ constexpr int kMaxMetadataBytes = 8 << 10;
 constexpr int kMaxStreamsPerConnection = 32;
 constexpr int kHandshakeTimeoutMs = 10'000;
 constexpr int kMaxIdleMs = 10 * 60 * 1000;
-// All of the admin port's own buffers together: a flood of it must not eat the memory beside the cache.
+// All of the admin port's own buffers together: a flood of it must not eat the memory beside the
+// cache.
 constexpr std::size_t kQuotaBytes = 16 << 20;
 constexpr int kQuotaThreads = 8;
 
@@ -134,7 +135,8 @@ class GrpcEndpoint::Impl {
     builder.RegisterService(service_.get());
     builder.SetMaxReceiveMessageSize(kMaxReceiveBytes);
     builder.SetMaxSendMessageSize(kMaxSendBytes);
-    builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);  // A busy port is an error, not shared.
+    builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT,
+                               0);  // A busy port is an error, not shared.
     builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMaxStreamsPerConnection);
     builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, kMaxMetadataBytes);
     builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshakeTimeoutMs);
@@ -157,7 +159,8 @@ bool GrpcEndpoint::Check(const std::vector<std::string>& texts, const AdminTrust
   for (std::size_t i = 0; i < addresses.size(); ++i) {
     if (!addresses[i].is_loopback() && !trust.given()) {
       *error = "admin address '" + texts[i] +
-               "' can be reached by others and needs PODCACHE_ADMIN_CA and PODCACHE_ADMIN_IDENTITY; without them "
+               "' can be reached by others and needs PODCACHE_ADMIN_CA and "
+               "PODCACHE_ADMIN_IDENTITY; without them "
                "use 127.0.0.1, [::1] or unix:PATH";
       return false;
     }
@@ -167,7 +170,8 @@ bool GrpcEndpoint::Check(const std::vector<std::string>& texts, const AdminTrust
 
 std::unique_ptr<GrpcEndpoint> GrpcEndpoint::Start(const std::vector<std::string>& texts,
                                                   const AdminTrust& trust, Backend& backend,
-                                                  std::int64_t now_unix_seconds, std::string* error) {
+                                                  std::int64_t now_unix_seconds,
+                                                  std::string* error) {
   std::vector<http::ListenAddress> addresses;
   if (!Check(texts, trust, error) || !ParseAll(texts, &addresses, error)) return nullptr;
   auto impl = std::make_unique<Impl>(backend);

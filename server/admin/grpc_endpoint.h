@@ -1,5 +1,6 @@
-// The gRPC server of the admin API on its addresses: plaintext on Unix sockets (0600) and, without a trust, on loopback;
-// mutual TLS on TCP otherwise. Standard health service and reflection included.
+// The gRPC server of the admin API on its addresses: plaintext on Unix sockets (0600) and, without
+// a trust, on loopback; mutual TLS on TCP otherwise. Standard health service and reflection
+// included.
 //
 // Threads: Start, SetReady, Stop from one thread. Ownership: the backend outlives this.
 #pragma once
@@ -16,9 +17,10 @@ namespace podcache::admin {
 
 class GrpcEndpoint {
  public:
-  // Checks addresses and trust and changes nothing: to refuse a bad command line before anything is opened. An address
-  // that others can reach needs a trust.
-  static bool Check(const std::vector<std::string>& addresses, const AdminTrust& trust, std::string* error);
+  // Checks addresses and trust and changes nothing: to refuse a bad command line before anything is
+  // opened. An address that others can reach needs a trust.
+  static bool Check(const std::vector<std::string>& addresses, const AdminTrust& trust,
+                    std::string* error);
 
   // Listens on all the addresses, or returns null with the reason in `error`.
   static std::unique_ptr<GrpcEndpoint> Start(const std::vector<std::string>& addresses,

@@ -21,7 +21,8 @@ std::string RangeText() {
 // gRPC's callbacks may overlap (a cancellation during a write): the state is guarded.
 class ResizeWatcher final : public grpc::ServerWriteReactor<v1::ResizeProgress> {
  public:
-  ResizeWatcher(const v1::WatchResizeRequest& request, const Backend& backend, std::atomic<int>& active);
+  ResizeWatcher(const v1::WatchResizeRequest& request, const Backend& backend,
+                std::atomic<int>& active);
 
   void OnWriteDone(bool ok) override;
   void OnCancel() override;
@@ -86,7 +87,8 @@ void ResizeWatcher::OnWriteDone(bool ok) {
   {
     MutexLock lock(mutex_);
     if (!cancelled_) {
-      alarm_.Set(std::chrono::system_clock::now() + interval_, [this](bool rang) { OnAlarm(rang); });
+      alarm_.Set(std::chrono::system_clock::now() + interval_,
+                 [this](bool rang) { OnAlarm(rang); });
       return;
     }
   }
@@ -129,9 +131,8 @@ void ResizeWatcher::OnDone() {
 
 }  // namespace
 
-grpc::ServerWriteReactor<v1::ResizeProgress>* NewResizeWatcher(const v1::WatchResizeRequest& request,
-                                                               const Backend& backend,
-                                                               std::atomic<int>& active) {
+grpc::ServerWriteReactor<v1::ResizeProgress>* NewResizeWatcher(
+    const v1::WatchResizeRequest& request, const Backend& backend, std::atomic<int>& active) {
   return new ResizeWatcher(request, backend, active);
 }
 

@@ -1,7 +1,8 @@
 // Counters of the data path: each thread writes only its own block, readers sum over all blocks.
 //
-// Threads: one writer per block; any thread may read. Relaxed loads and stores: no locked instruction per request.
-// A block survives its thread: counters never fall when a worker is removed.
+// Threads: one writer per block; any thread may read. Relaxed loads and stores: no locked
+// instruction per request. A block survives its thread: counters never fall when a worker is
+// removed.
 #pragma once
 
 #include <array>
@@ -46,9 +47,19 @@ enum class Counter : std::uint8_t {
 };
 
 // Command classes of podcache_command_duration_seconds.
-enum class CommandClass : std::uint8_t { kGet, kMultiget, kStore, kDelete, kArithmetic, kTouch, kAdmin, kCount };
+enum class CommandClass : std::uint8_t {
+  kGet,
+  kMultiget,
+  kStore,
+  kDelete,
+  kArithmetic,
+  kTouch,
+  kAdmin,
+  kCount
+};
 
-// Upper bounds of podcache_command_duration_seconds (metrics.md 4), in nanoseconds; one more bucket is above all.
+// Upper bounds of podcache_command_duration_seconds (metrics.md 4), in nanoseconds; one more bucket
+// is above all.
 inline constexpr std::array<std::uint64_t, 14> kDurationBucketsNs = {
     5'000,     10'000,    25'000,    50'000,     100'000,    250'000,     500'000,
     1'000'000, 2'500'000, 5'000'000, 10'000'000, 25'000'000, 100'000'000, 1'000'000'000};
@@ -63,7 +74,8 @@ struct alignas(128) WorkerCounters {
     return cells[Index(counter)].load(std::memory_order_relaxed);
   }
   // n requests of one class took `duration_ns` each.
-  void AddDuration(CommandClass command_class, std::uint64_t duration_ns, std::uint64_t n = 1) noexcept {
+  void AddDuration(CommandClass command_class, std::uint64_t duration_ns,
+                   std::uint64_t n = 1) noexcept {
     const auto row = static_cast<std::size_t>(command_class);
     std::size_t bucket = 0;
     while (bucket < kDurationBucketsNs.size() && duration_ns > kDurationBucketsNs[bucket]) ++bucket;
@@ -86,7 +98,8 @@ struct alignas(128) WorkerCounters {
 // All blocks of a process. Blocks are never freed before the registry.
 class CounterRegistry {
  public:
-  // A removed worker's block is handed to the next one that asks: there are never more blocks than threads at the peak.
+  // A removed worker's block is handed to the next one that asks: there are never more blocks than
+  // threads at the peak.
   WorkerCounters& Acquire();
   void Release(WorkerCounters& block);
 

@@ -1,4 +1,5 @@
-// Builds prometheus-cpp's metric families with one line a metric, so that name, type and help stand together.
+// Builds prometheus-cpp's metric families with one line a metric, so that name, type and help stand
+// together.
 //
 // Threads: one. Included by .cc files and tests only.
 #pragma once
@@ -24,7 +25,9 @@ class FamilyList {
 
   void Begin(prometheus::MetricType type, const char* name, const char* help);
   void Series(const Labels& labels, double value);
-  void Series(const Labels& labels, std::uint64_t value) { Series(labels, static_cast<double>(value)); }
+  void Series(const Labels& labels, std::uint64_t value) {
+    Series(labels, static_cast<double>(value));
+  }
   void Series(const Labels& labels, const HistogramData& data);
 
   // A family with one series.

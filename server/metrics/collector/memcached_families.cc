@@ -4,7 +4,8 @@ namespace podcache::metrics {
 
 namespace {
 
-// What the cache has no counterpart of stands still: lists of a least-recently-used order and the thread that walks them.
+// What the cache has no counterpart of stands still: lists of a least-recently-used order and the
+// thread that walks them.
 constexpr double kNone = 0;
 
 void AddServer(const ServerSnapshot& s, FamilyList& out) {
@@ -30,8 +31,8 @@ void AddConnections(const ServerSnapshot& s, const CounterTotals& totals, Family
               s.connections.rejected);
   out.Counter("connections_yielded_total", "Times a connection had to let others go first.",
               totals[Counter::kConnYields]);
-  out.Counter("connections_listener_disabled_total", "Times accepting was paused because of the limit.",
-              s.connections.listener_disabled);
+  out.Counter("connections_listener_disabled_total",
+              "Times accepting was paused because of the limit.", s.connections.listener_disabled);
   out.Gauge("accepting_connections", "Whether new connections are accepted now.",
             s.connections.accepting ? 1 : 0);
 }
@@ -92,17 +93,21 @@ void AddLruCrawler(const LruSettings& lru, FamilyList& out) {
     out.Gauge("lru_crawler_hot_max_factor", "Setting hot_max_factor.", lru.hot_max_factor);
     out.Gauge("lru_crawler_warm_max_factor", "Setting warm_max_factor.", lru.warm_max_factor);
   }
-  out.Counter("lru_crawler_starts_total", "Walks through the LRU lists; there are none here.", kNone);
+  out.Counter("lru_crawler_starts_total", "Walks through the LRU lists; there are none here.",
+              kNone);
   out.Counter("lru_crawler_reclaimed_total", "Items such a walk removed; none here.", kNone);
   out.Counter("lru_crawler_items_checked_total", "Items such a walk looked at; none here.", kNone);
-  out.Counter("lru_crawler_moves_to_cold_total", "Items moved to the cold LRU list; none here.", kNone);
-  out.Counter("lru_crawler_moves_to_warm_total", "Items moved to the warm LRU list; none here.", kNone);
+  out.Counter("lru_crawler_moves_to_cold_total", "Items moved to the cold LRU list; none here.",
+              kNone);
+  out.Counter("lru_crawler_moves_to_warm_total", "Items moved to the warm LRU list; none here.",
+              kNone);
   out.Counter("lru_crawler_moves_within_lru_total", "Items moved within their LRU list; none here.",
               kNone);
 }
 
 void AddProcess(const ProcessStats& process, FamilyList& out) {
-  out.Counter("process_cpu_seconds_total", "CPU time spent in user mode and in the kernel, in seconds.",
+  out.Counter("process_cpu_seconds_total",
+              "CPU time spent in user mode and in the kernel, in seconds.",
               process.user_cpu_seconds + process.system_cpu_seconds);
   out.Gauge("process_max_fds", "File descriptors this process may open.", process.max_fds);
   out.Gauge("process_open_fds", "File descriptors open now.", process.open_fds);
@@ -117,8 +122,8 @@ void AddProcess(const ProcessStats& process, FamilyList& out) {
 }  // namespace
 
 std::uint64_t PlainSets(const CounterTotals& totals) {
-  const std::uint64_t by_cas = totals[Counter::kCasHits] + totals[Counter::kCasMisses] +
-                               totals[Counter::kCasBadval];
+  const std::uint64_t by_cas =
+      totals[Counter::kCasHits] + totals[Counter::kCasMisses] + totals[Counter::kCasBadval];
   const std::uint64_t all = totals[Counter::kCmdSet];
   return all > by_cas ? all - by_cas : 0;
 }

@@ -36,7 +36,9 @@ std::vector<prometheus::MetricFamily> MetricsCollector::Collect() const {
   return families;
 }
 
-std::string MetricsCollector::Render() const { return prometheus::TextSerializer().Serialize(Collect()); }
+std::string MetricsCollector::Render() const {
+  return prometheus::TextSerializer().Serialize(Collect());
+}
 
 const char* MetricsCollector::ContentType() { return "text/plain; version=0.0.4; charset=utf-8"; }
 

@@ -1,7 +1,8 @@
-// One scrape: reads the counters and the server's figures, makes the families, writes Prometheus text.
+// One scrape: reads the counters and the server's figures, makes the families, writes Prometheus
+// text.
 //
-// Stops no worker and takes no store lock. Counters never fall, not even for a moment: where a value is a difference of
-// counters read one after the other, the largest seen so far is shown.
+// Stops no worker and takes no store lock. Counters never fall, not even for a moment: where a
+// value is a difference of counters read one after the other, the largest seen so far is shown.
 //
 // Threads: any. Ownership: registry and whatever the source refers to outlive this.
 #pragma once

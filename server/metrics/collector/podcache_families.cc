@@ -19,8 +19,9 @@ void AddDurations(const CounterTotals& totals, FamilyList& out) {
   for (const std::uint64_t bound_ns : kDurationBucketsNs) {
     data.bounds.push_back(static_cast<double>(bound_ns) / 1e9);
   }
-  out.Begin(MetricType::Histogram, "command_duration_seconds",
-            "Time from the read that completed a request to the hand-over of its reply to the socket.");
+  out.Begin(
+      MetricType::Histogram, "command_duration_seconds",
+      "Time from the read that completed a request to the hand-over of its reply to the socket.");
   for (std::size_t row = 0; row < WorkerCounters::kClasses; ++row) {
     const auto& buckets = totals.duration_buckets[row];
     data.buckets.assign(buckets.begin(), buckets.end());
@@ -31,7 +32,8 @@ void AddDurations(const CounterTotals& totals, FamilyList& out) {
 
 void AddService(const ServerSnapshot& s, const CounterTotals& totals, FamilyList& out) {
   out.Begin(MetricType::Gauge, "build_info", "What this server was built from; always 1.");
-  out.Series({{"version", s.build.version}, {"revision", s.build.revision}, {"arch", s.build.arch}}, 1.0);
+  out.Series({{"version", s.build.version}, {"revision", s.build.revision}, {"arch", s.build.arch}},
+             1.0);
   AddDurations(totals, out);
   out.Begin(MetricType::Counter, "protocol_commands_total", "Requests by protocol.");
   out.Series({{"protocol", "text"}}, totals[Counter::kTextCommands]);
@@ -58,7 +60,8 @@ void AddMemoryUse(const ServerSnapshot& s, FamilyList& out) {
   const std::uint64_t buffers = std::min(s.buffer_bytes, store.external_bytes);
   const std::uint64_t connections = std::min(s.connection_bytes, store.external_bytes - buffers);
   const std::uint64_t free_segments = std::min(store.free_segment_bytes, store.segment_bytes);
-  out.Begin(MetricType::Gauge, "memory_used_bytes", "Memory that counts against the budget, by use.");
+  out.Begin(MetricType::Gauge, "memory_used_bytes",
+            "Memory that counts against the budget, by use.");
   out.Series({{"kind", "items"}}, store.segment_bytes - free_segments);
   out.Series({{"kind", "index"}}, store.index_bytes);
   out.Series({{"kind", "buffers"}}, buffers);
@@ -70,10 +73,12 @@ void AddMemoryUse(const ServerSnapshot& s, FamilyList& out) {
 void AddResizes(const ResizeFigures& resizes, FamilyList& out) {
   out.Gauge("memory_resize_in_progress", "Whether the budget is on its way to another target.",
             resizes.in_progress ? 1 : 0);
-  out.Begin(MetricType::Counter, "memory_resizes_total", "Changes of the budget and how they ended.");
+  out.Begin(MetricType::Counter, "memory_resizes_total",
+            "Changes of the budget and how they ended.");
   for (std::size_t d = 0; d < kDirections; ++d) {
     for (std::size_t o = 0; o < kOutcomes; ++o) {
-      out.Series({{"direction", kDirectionNames[d]}, {"result", kOutcomeNames[o]}}, resizes.total[d][o]);
+      out.Series({{"direction", kDirectionNames[d]}, {"result", kOutcomeNames[o]}},
+                 resizes.total[d][o]);
     }
   }
   out.Begin(MetricType::Histogram, "memory_resize_duration_seconds",
@@ -82,7 +87,8 @@ void AddResizes(const ResizeFigures& resizes, FamilyList& out) {
     out.Series({{"direction", kDirectionNames[d]}}, resizes.duration_seconds[d]);
   }
   out.Counter("memory_pressure_shrinks_total",
-              "Times the budget was lowered because the cgroup limit was.", resizes.pressure_shrinks);
+              "Times the budget was lowered because the cgroup limit was.",
+              resizes.pressure_shrinks);
 }
 
 void AddMemory(const ServerSnapshot& s, FamilyList& out) {
@@ -112,7 +118,8 @@ void AddWorkers(const std::vector<WorkerFigures>& workers, FamilyList& out) {
   };
   each(MetricType::Gauge, "worker_connections", "Connections by worker.",
        [](const WorkerFigures& worker) { return worker.connections; });
-  each(MetricType::Counter, "worker_busy_seconds_total", "Time a worker spent at work, not waiting.",
+  each(MetricType::Counter, "worker_busy_seconds_total",
+       "Time a worker spent at work, not waiting.",
        [](const WorkerFigures& worker) { return worker.busy_seconds; });
   each(MetricType::Counter, "worker_commands_total", "Requests by worker.",
        [](const WorkerFigures& worker) { return worker.commands; });
@@ -129,8 +136,8 @@ void AddThreads(const ServerSnapshot& s, const CounterTotals& totals, FamilyList
     out.Gauge("cgroup_cpu_quota_cores", "CPU quota of the control group, in cores.",
               *s.cgroup.cpu_quota_cores);
   }
-  out.Counter("cgroup_cpu_throttled_seconds_total", "Time the control group was held back by its quota.",
-              s.cgroup.cpu_throttled_seconds);
+  out.Counter("cgroup_cpu_throttled_seconds_total",
+              "Time the control group was held back by its quota.", s.cgroup.cpu_throttled_seconds);
   AddWorkers(threads.workers, out);
   out.Counter("connection_handoffs_total", "Connections moved between workers.",
               totals[Counter::kConnectionHandoffs]);
@@ -139,11 +146,13 @@ void AddThreads(const ServerSnapshot& s, const CounterTotals& totals, FamilyList
   out.Begin(MetricType::Histogram, "event_loop_stall_seconds",
             "Time between two visits of a worker to its event loop.");
   out.Series({}, threads.event_loop_stall_seconds);
-  out.Gauge("oldest_reader_age_seconds", "Age of the oldest read that holds back the reuse of memory.",
+  out.Gauge("oldest_reader_age_seconds",
+            "Age of the oldest read that holds back the reuse of memory.",
             threads.oldest_reader_age_seconds);
 }
 
-// One queue so far. The series of the others are there so that no query has to change when they come.
+// One queue so far. The series of the others are there so that no query has to change when they
+// come.
 void AddEvicted(const char* name, const char* help, std::uint64_t for_room, std::uint64_t by_shrink,
                 FamilyList& out) {
   out.Begin(MetricType::Counter, name, help);
@@ -153,12 +162,14 @@ void AddEvicted(const char* name, const char* help, std::uint64_t for_room, std:
   out.Series({{"queue", "main"}, {"reason", "shrink"}}, by_shrink);
 }
 
-void AddEviction(const store::StoreStats& store, const StoreDifferences& differences, FamilyList& out) {
+void AddEviction(const store::StoreStats& store, const StoreDifferences& differences,
+                 FamilyList& out) {
   AddEvicted("evicted_items_total", "Valid items removed, by queue and reason.",
              differences.evicted_for_room_items, store.evicted_by_shrink_items, out);
   AddEvicted("evicted_bytes_total", "Bytes of valid items removed, by queue and reason.",
              differences.evicted_for_room_bytes, store.evicted_by_shrink_bytes, out);
-  out.Begin(MetricType::Counter, "expired_items_total", "Expired items removed, by what came upon them.");
+  out.Begin(MetricType::Counter, "expired_items_total",
+            "Expired items removed, by what came upon them.");
   out.Series({{"how", "read"}}, differences.expired_when_read_items);
   out.Series({{"how", "sweep"}}, store.expired_in_sweep_items);
   out.Series({{"how", "segment"}}, store.expired_in_segment_items);
@@ -193,7 +204,9 @@ void AddSegments(const store::StoreStats& store, FamilyList& out) {
 }  // namespace
 
 StoreDifferences StoreDifferences::Of(const store::StoreStats& store) {
-  const auto rest = [](std::uint64_t all, std::uint64_t part) { return all > part ? all - part : 0; };
+  const auto rest = [](std::uint64_t all, std::uint64_t part) {
+    return all > part ? all - part : 0;
+  };
   return {rest(store.evicted_items, store.evicted_by_shrink_items),
           rest(store.evicted_bytes, store.evicted_by_shrink_bytes),
           rest(store.expired_items, store.expired_in_sweep_items + store.expired_in_segment_items)};

@@ -1,5 +1,5 @@
-// The podcache_ family: our own metrics. Free to grow, never renamed; every series whose labels can be known is there from the
-// start, at zero.
+// The podcache_ family: our own metrics. Free to grow, never renamed; every series whose labels can
+// be known is there from the start, at zero.
 //
 // Threads: pure functions. Source: docs/reference/metrics.md lists names, types and labels.
 #pragma once
@@ -10,8 +10,8 @@
 
 namespace podcache::metrics {
 
-// Counters that are differences of the store's: read one after the other while the store works, so that one may come out
-// lower than before. As with PlainSets the caller keeps the largest seen.
+// Counters that are differences of the store's: read one after the other while the store works, so
+// that one may come out lower than before. As with PlainSets the caller keeps the largest seen.
 struct StoreDifferences {
   static StoreDifferences Of(const store::StoreStats& store);
 

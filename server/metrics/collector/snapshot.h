@@ -1,4 +1,5 @@
-// Everything a scrape shows that the workers' counters do not hold, at one moment. Filled by the composition root.
+// Everything a scrape shows that the workers' counters do not hold, at one moment. Filled by the
+// composition root.
 //
 // Threads: a value. Filling it must stop no worker and take no store lock.
 #pragma once
@@ -15,7 +16,8 @@
 
 namespace podcache::metrics {
 
-// `buckets` has one more than `bounds`: what lies above all of them. Not cumulative. Empty buckets mean all zero.
+// `buckets` has one more than `bounds`: what lies above all of them. Not cumulative. Empty buckets
+// mean all zero.
 struct HistogramData {
   std::vector<double> bounds;
   std::vector<std::uint64_t> buckets;
@@ -23,7 +25,7 @@ struct HistogramData {
 };
 
 struct BuildFacts {
-  std::string version;           // Of Podcache.
+  std::string version;  // Of Podcache.
   std::string revision;
   std::string arch;
   std::string protocol_version;  // What the command `version` says.
@@ -58,7 +60,8 @@ inline constexpr auto kOutcomes = static_cast<std::size_t>(ResizeOutcome::kCount
 
 struct ResizeFigures {
   bool in_progress = false;
-  std::array<std::array<std::uint64_t, kOutcomes>, kDirections> total{};  // By direction, then outcome.
+  std::array<std::array<std::uint64_t, kOutcomes>, kDirections>
+      total{};  // By direction, then outcome.
   std::array<HistogramData, kDirections> duration_seconds;
   std::uint64_t pressure_shrinks = 0;
 };
@@ -94,7 +97,8 @@ struct ServerSnapshot {
   ConnectionFigures connections;
   LruSettings lru;
   CgroupFigures cgroup;
-  // For memory_used_bytes: replies not yet sent and requests not yet complete; fixed memory of the connections.
+  // For memory_used_bytes: replies not yet sent and requests not yet complete; fixed memory of the
+  // connections.
   std::uint64_t buffer_bytes = 0;
   std::uint64_t connection_bytes = 0;
   ResizeFigures resizes;

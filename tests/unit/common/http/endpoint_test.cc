@@ -46,8 +46,9 @@ TEST(EndpointTest, AnswersGetWithStatusTypeAndBody) {
 
 TEST(EndpointTest, HeadHasNoBody) {
   const auto endpoint = StartOrDie(Options());
-  const std::string answer = Exchange(endpoint->bound_addresses()[0],
-                                      "HEAD /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+  const std::string answer =
+      Exchange(endpoint->bound_addresses()[0],
+               "HEAD /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
   EXPECT_THAT(answer, StartsWith("HTTP/1.1 200 OK\r\n"));
   EXPECT_THAT(answer, HasSubstr("Content-Length: 3\r\n"));
   EXPECT_THAT(answer, EndsWith("\r\n\r\n"));
@@ -59,9 +60,10 @@ TEST(EndpointTest, OtherPathsAre404OtherMethods405) {
   EXPECT_THAT(Get(address, "/"), StartsWith("HTTP/1.1 404 "));
   EXPECT_THAT(Get(address, "/healthz/x"), StartsWith("HTTP/1.1 404 "));
   for (const char* method : {"POST", "PUT", "DELETE"}) {
-    const std::string answer =
-        Exchange(address, std::string(method) +
-                              " /healthz HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+    const std::string answer = Exchange(
+        address,
+        std::string(method) +
+            " /healthz HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
     EXPECT_THAT(answer, StartsWith("HTTP/1.1 405 ")) << method;
     EXPECT_THAT(answer, HasSubstr("Allow: GET, HEAD\r\n"));
   }
@@ -78,8 +80,9 @@ TEST(EndpointTest, GarbageAndOversizedRequestsAreRefused) {
   const std::string& address = endpoint->bound_addresses()[0];
   EXPECT_THAT(Exchange(address, "get key\r\n\r\n"), Not(HasSubstr(" 200 ")));
   EXPECT_THAT(Exchange(address, std::string(100'000, 'x')), Not(HasSubstr(" 200 ")));
-  EXPECT_THAT(Exchange(address, "GET /healthz HTTP/1.1\r\nX: " + std::string(20'000, 'x') + "\r\n\r\n"),
-              Not(HasSubstr(" 200 ")));
+  EXPECT_THAT(
+      Exchange(address, "GET /healthz HTTP/1.1\r\nX: " + std::string(20'000, 'x') + "\r\n\r\n"),
+      Not(HasSubstr(" 200 ")));
   EXPECT_THAT(Exchange(address, "POST /healthz HTTP/1.1\r\nContent-Length: 1000000\r\n\r\n"),
               Not(HasSubstr(" 200 ")));
   EXPECT_THAT(Get(address, "/healthz"), StartsWith("HTTP/1.1 200 "));

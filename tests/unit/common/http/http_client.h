@@ -1,5 +1,5 @@
-// A raw HTTP client for tests: sends the bytes given and reads until the peer closes, so that nothing between hides what
-// the endpoint does.
+// A raw HTTP client for tests: sends the bytes given and reads until the peer closes, so that
+// nothing between hides what the endpoint does.
 #pragma once
 
 #include <arpa/inet.h>
@@ -66,7 +66,8 @@ inline std::string Exchange(const std::string& address, std::string_view request
 }
 
 inline std::string Get(const std::string& address, std::string_view path) {
-  return Exchange(address, "GET " + std::string(path) + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+  return Exchange(address,
+                  "GET " + std::string(path) + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
 }
 
 }  // namespace podcache::http

@@ -71,7 +71,8 @@ TEST(CertificateTest, ChainHoldsForItsPurposeTimeAndCaOnly) {
   EXPECT_EQ(check(*server, ca, X509_PURPOSE_SSL_SERVER, valid), X509_V_OK);
   EXPECT_EQ(check(*client, ca, X509_PURPOSE_SSL_CLIENT, valid), X509_V_OK);
   EXPECT_EQ(check(*server, ca, X509_PURPOSE_SSL_CLIENT, valid), X509_V_ERR_INVALID_PURPOSE);
-  EXPECT_EQ(check(*client, ca, X509_PURPOSE_SSL_CLIENT, 1'760'000'001), X509_V_ERR_CERT_HAS_EXPIRED);
+  EXPECT_EQ(check(*client, ca, X509_PURPOSE_SSL_CLIENT, 1'760'000'001),
+            X509_V_ERR_CERT_HAS_EXPIRED);
   EXPECT_EQ(check(*client, ca, X509_PURPOSE_SSL_CLIENT, 1'749'999'999),
             X509_V_ERR_CERT_NOT_YET_VALID);
   EXPECT_NE(check(*client, TestCa("test ca"), X509_PURPOSE_SSL_CLIENT, valid), X509_V_OK);

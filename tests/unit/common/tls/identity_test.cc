@@ -27,14 +27,19 @@ TEST(HexTest, RoundTripsAndRefusesGarbage) {
 }
 
 // HMAC-SHA256(key = 0x0b × 32, "podcache-identity" ‖ "00112233"), from
-// printf 'podcache-identity00112233' | openssl dgst -sha256 -mac HMAC -macopt hexkey:$(printf '0b%.0s' $(seq 32))
+// printf 'podcache-identity00112233' | openssl dgst -sha256 -mac HMAC -macopt hexkey:$(printf
+// '0b%.0s' $(seq 32))
 TEST(IdentityTest, SecretIsHmacOfPurposeAndNonce) {
-  EXPECT_EQ(HexEncode(DeriveIdentitySecret(std::string(32, '\x0b'), "00112233")), "7af4615a07a63e92e10189d0fcd9fedc173b432ebfe78899b190e6d387d72490");
+  EXPECT_EQ(HexEncode(DeriveIdentitySecret(std::string(32, '\x0b'), "00112233")),
+            "7af4615a07a63e92e10189d0fcd9fedc173b432ebfe78899b190e6d387d72490");
 }
 
-// The same command over the bytes "public key" with key 0x0c × 32, cut into two labels of 32 digits.
+// The same command over the bytes "public key" with key 0x0c × 32, cut into two labels of 32
+// digits.
 TEST(IdentityTest, NameIsHmacOfPublicKeyInTwoLabels) {
-  EXPECT_EQ(IdentityDnsName(std::string(32, '\x0c'), "public key"), "a53d33158623b0d29c96a9a02a5b663c.115799dec317c6b6810344f9cbac014d.identity.podcache.dev");
+  EXPECT_EQ(
+      IdentityDnsName(std::string(32, '\x0c'), "public key"),
+      "a53d33158623b0d29c96a9a02a5b663c.115799dec317c6b6810344f9cbac014d.identity.podcache.dev");
 }
 
 TEST(IdentityTest, NoncesAndKeysAreFreshAndFullLength) {

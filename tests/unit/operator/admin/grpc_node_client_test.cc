@@ -26,7 +26,8 @@ std::int64_t Now() {
 }
 
 tls::KeyPair NewCa() {
-  return tls::MakeCa("podcache admin", tls::ValidFrom(Now(), std::chrono::hours(1)), nullptr).value();
+  return tls::MakeCa("podcache admin", tls::ValidFrom(Now(), std::chrono::hours(1)), nullptr)
+      .value();
 }
 
 tls::KeyPair NewClient(const tls::KeyPair& ca, const tls::Validity& validity,
@@ -47,9 +48,11 @@ class GrpcNodeClientTest : public ::testing::Test {
     client_.SetClientCertificate(NewClient(ca_, valid_));
   }
 
-  std::unique_ptr<admin::GrpcEndpoint> StartServer(const std::string& address, const std::string& secret) {
+  std::unique_ptr<admin::GrpcEndpoint> StartServer(const std::string& address,
+                                                   const std::string& secret) {
     std::string error;
-    auto endpoint = admin::GrpcEndpoint::Start({address}, {ca_.certificate_pem, secret}, backend_, Now(), &error);
+    auto endpoint = admin::GrpcEndpoint::Start({address}, {ca_.certificate_pem, secret}, backend_,
+                                               Now(), &error);
     EXPECT_TRUE(endpoint) << error;
     return endpoint;
   }
@@ -111,13 +114,15 @@ TEST_F(GrpcNodeClientTest, SetsMemoryAndThreadsAndPassesTheServersReasonOn) {
 
   const auto refused = client_.SetThreads(Target(), 99);
   EXPECT_EQ(refused.status().code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(std::string(MessageOf(refused.status())),
-              AllOf(HasSubstr("shop/web-0"), HasSubstr("threads.target = 99: must be from 1 to 16")));
+  EXPECT_THAT(
+      std::string(MessageOf(refused.status())),
+      AllOf(HasSubstr("shop/web-0"), HasSubstr("threads.target = 99: must be from 1 to 16")));
   const auto too_large = client_.SetMemory(Target(), 600ULL << 20);
   EXPECT_EQ(too_large.status().code(), absl::StatusCode::kFailedPrecondition);
 }
 
-// The address is right and the server trusts our CA, but it was born with another nonce: a later pod at that address.
+// The address is right and the server trusts our CA, but it was born with another nonce: a later
+// pod at that address.
 TEST_F(GrpcNodeClientTest, RefusesAServerWithAnotherIdentitySecret) {
   NodeTarget target = Target();
   target.identity_secret = tls::DeriveIdentitySecret(key_, "ffeeddccbbaa99887766554433221100");
@@ -128,7 +133,8 @@ TEST_F(GrpcNodeClientTest, RefusesAServerWithAnotherIdentitySecret) {
 }
 
 TEST_F(GrpcNodeClientTest, RefusesAServerThatProvesNothing) {
-  const auto other = StartServer("127.0.0.1:0", tls::DeriveIdentitySecret(tls::NewIdentityKey(), kNonce));
+  const auto other =
+      StartServer("127.0.0.1:0", tls::DeriveIdentitySecret(tls::NewIdentityKey(), kNonce));
   NodeTarget target = Target();
   target.address = "127.0.0.1:" + std::to_string(other->ports()[0]);
   EXPECT_EQ(client_.GetConfig(target).status().code(), absl::StatusCode::kUnavailable);
@@ -162,7 +168,8 @@ TEST_F(GrpcNodeClientTest, RefusesTheProofWithAnotherKey) {
     return client_.GetConfig(target).status().code();
   };
   EXPECT_EQ(code_against(thief_key, stolen), absl::StatusCode::kUnavailable);
-  // The same server with the genuine pair is let through (and then does not know the method): it was the proof that counted.
+  // The same server with the genuine pair is let through (and then does not know the method): it
+  // was the proof that counted.
   EXPECT_EQ(code_against(real_key, genuine), absl::StatusCode::kUnimplemented);
 }
 
@@ -171,7 +178,8 @@ TEST_F(GrpcNodeClientTest, ServerRefusesClientsThatAreNotTheOperator) {
   EXPECT_THAT(CodeWith(NewClient(NewCa(), valid_)), refused) << "another CA of the same name";
   EXPECT_THAT(CodeWith(NewClient(ca_, {Now() - 7200, Now() - 3600})), refused) << "expired";
   EXPECT_THAT(CodeWith(NewClient(ca_, {Now() + 3600, Now() + 7200})), refused) << "not yet valid";
-  EXPECT_THAT(CodeWith(NewClient(ca_, valid_, tls::Usage::kServer)), refused) << "a server's certificate";
+  EXPECT_THAT(CodeWith(NewClient(ca_, valid_, tls::Usage::kServer)), refused)
+      << "a server's certificate";
   EXPECT_EQ(CodeWith(NewClient(ca_, valid_)), absl::StatusCode::kOk);
 }
 
@@ -188,7 +196,8 @@ TEST_F(GrpcNodeClientTest, ServerRefusesClientsWithoutCertificateAndWithoutTls) 
   grpc::experimental::TlsChannelCredentialsOptions anonymous;
   anonymous.set_verify_server_certs(false);
   anonymous.set_check_call_host(false);
-  anonymous.set_certificate_verifier(std::make_shared<grpc::experimental::NoOpCertificateVerifier>());
+  anonymous.set_certificate_verifier(
+      std::make_shared<grpc::experimental::NoOpCertificateVerifier>());
   EXPECT_EQ(PlainCall(Target().address, grpc::experimental::TlsCredentials(anonymous)),
             grpc::StatusCode::UNAVAILABLE);
   EXPECT_EQ(PlainCall(Target().address, grpc::InsecureChannelCredentials()),

@@ -104,7 +104,8 @@ TEST_F(CommandsTest, SetMemoryFollowsTheResizeUntilItIsDone) {
   backend_.set_resize_steps(2);
   ASSERT_TRUE(Run({"set", "memory", "96Mi"}).ok());
   EXPECT_THAT(out_.str(), HasSubstr("limit 64Mi → 96Mi"));
-  EXPECT_THAT(out_.str(), HasSubstr("done in 0.42 s: limit 96Mi, resident 70Mi, 123 items evicted\n"));
+  EXPECT_THAT(out_.str(),
+              HasSubstr("done in 0.42 s: limit 96Mi, resident 70Mi, 123 items evicted\n"));
   EXPECT_THAT(out_.str(), Not(HasSubstr("\x1b")));
   EXPECT_EQ(backend_.GetConfig().memory().target_bytes(), 96ULL << 20);
 }
@@ -130,7 +131,8 @@ TEST_F(CommandsTest, SetThreads) {
 TEST_F(CommandsTest, ARefusalIsPassedOnWithTheServersWords) {
   const absl::Status status = Run({"set", "memory", "2Gi"});
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(std::string(MessageOf(status)), HasSubstr("memory.target_bytes = 2147483648: must be from"));
+  EXPECT_THAT(std::string(MessageOf(status)),
+              HasSubstr("memory.target_bytes = 2147483648: must be from"));
   EXPECT_EQ(Run({"set", "threads", "99"}).code(), absl::StatusCode::kInvalidArgument);
 }
 
@@ -162,11 +164,12 @@ TEST_F(CommandsTest, TopShowsALinePerIntervalUntilItsReaderIsGone) {
   const ParsedOptions parsed = ParseOptions("podcachectl", {"top", "--interval", "0.5"});
   AdminConnection server(address_);
   int slept = 0;
-  ASSERT_TRUE(RunTop(parsed.options, server, {out_, false}, [&](std::chrono::milliseconds interval) {
-                EXPECT_EQ(interval, std::chrono::milliseconds(500));
-                if (++slept == 3) out_.setstate(std::ios::badbit);
-                return 0.5;
-              }).ok());
+  ASSERT_TRUE(
+      RunTop(parsed.options, server, {out_, false}, [&](std::chrono::milliseconds interval) {
+        EXPECT_EQ(interval, std::chrono::milliseconds(500));
+        if (++slept == 3) out_.setstate(std::ios::badbit);
+        return 0.5;
+      }).ok());
   const std::string text = out_.str();
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 4);  // A header and three lines.
 }
@@ -189,7 +192,8 @@ TEST_F(CommandsTest, NobodyThereSaysWhatToCheck) {
   EXPECT_THAT(std::string(MessageOf(status)), HasSubstr("no answer at " + address_));
   EXPECT_THAT(std::string(MessageOf(status)), HasSubstr("--admin-listen"));
   address_ = "unix:/nonexistent/admin.sock";
-  EXPECT_THAT(std::string(MessageOf(Run({"info"}))), HasSubstr("there is no socket /nonexistent/admin.sock"));
+  EXPECT_THAT(std::string(MessageOf(Run({"info"}))),
+              HasSubstr("there is no socket /nonexistent/admin.sock"));
 }
 
 }  // namespace

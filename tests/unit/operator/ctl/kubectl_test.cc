@@ -14,9 +14,10 @@ TEST(KubectlTest, RunsTheToolInTheCacheContainer) {
   options.verb = Verb::kGetMemory;
   options.pod = "web-7d9-x2k";
   options.name_space = "shop";
-  EXPECT_THAT(ExecInPodCommand(options, false),
-              ElementsAre("kubectl", "--namespace=shop", "exec", "web-7d9-x2k", "-c", "podcache", "--",
-                          "/podcachectl", "--address", "unix:/run/podcache/admin.sock", "get", "memory"));
+  EXPECT_THAT(
+      ExecInPodCommand(options, false),
+      ElementsAre("kubectl", "--namespace=shop", "exec", "web-7d9-x2k", "-c", "podcache", "--",
+                  "/podcachectl", "--address", "unix:/run/podcache/admin.sock", "get", "memory"));
 }
 
 TEST(KubectlTest, PassesContextConfigurationAndTerminalOn) {
@@ -26,16 +27,16 @@ TEST(KubectlTest, PassesContextConfigurationAndTerminalOn) {
   options.context = "staging";
   options.kubeconfig = "/tmp/a config";
   EXPECT_THAT(ExecInPodCommand(options, true),
-              ElementsAre("kubectl", "--kubeconfig=/tmp/a config", "--context=staging", "exec", "-it", "pod/web-0",
-                          "-c", "cache", "--", "/podcachectl", "--address",
+              ElementsAre("kubectl", "--kubeconfig=/tmp/a config", "--context=staging", "exec",
+                          "-it", "pod/web-0", "-c", "cache", "--", "/podcachectl", "--address",
                           "unix:/run/podcache/admin.sock", "info"));
 }
 
 TEST(KubectlTest, ReadsSidecarsOfOneOrAllNamespaces) {
   CtlOptions options;
   options.name_space = "shop";
-  EXPECT_THAT(GetSidecarsCommand(options),
-              ElementsAre("kubectl", "--namespace=shop", "get", "cachesidecars.podcache.dev", "-o", "json"));
+  EXPECT_THAT(GetSidecarsCommand(options), ElementsAre("kubectl", "--namespace=shop", "get",
+                                                       "cachesidecars.podcache.dev", "-o", "json"));
   options.all_namespaces = true;
   EXPECT_EQ(GetSidecarsCommand(options).back(), "--all-namespaces");
 }
@@ -55,7 +56,8 @@ TEST(RunAndReadTest, FailuresAreErrors) {
 
 TEST(RunAndReadTest, ReadsNoMoreThanAllowed) {
   const auto text = RunAndRead({"head", "-c", "1000000", "/dev/zero"}, 100'000);
-  // Cut off, the program fails on its closed pipe or is done already; either way nothing endless is read.
+  // Cut off, the program fails on its closed pipe or is done already; either way nothing endless is
+  // read.
   if (text.ok()) {
     EXPECT_LT(text->size(), 100'000U + 16'384U);
   }
@@ -84,9 +86,12 @@ TEST(RenderSidecarsTest, AnythingElseIsAnErrorOrEmpty) {
   EXPECT_FALSE(RenderSidecars("not json", false).ok());
   EXPECT_FALSE(RenderSidecars("[]", false).ok());
   EXPECT_EQ(*RenderSidecars("{}", false), "No CacheSidecars found.\n");
-  EXPECT_EQ(*RenderSidecars(R"({"items": [{"status": {"pods": [1], "conditions": [2, {}], "matchedPods": "x"}}]})", false),
-            "NAME   MEMORY   MATCHED   INJECTED   RESIZED   PENDING   READY   RESIZING\n"
-            "       -        -         -          -         -         -       -\n");
+  EXPECT_EQ(
+      *RenderSidecars(
+          R"({"items": [{"status": {"pods": [1], "conditions": [2, {}], "matchedPods": "x"}}]})",
+          false),
+      "NAME   MEMORY   MATCHED   INJECTED   RESIZED   PENDING   READY   RESIZING\n"
+      "       -        -         -          -         -         -       -\n");
 }
 
 }  // namespace

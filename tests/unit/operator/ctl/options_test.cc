@@ -14,7 +14,8 @@ CtlOptions Parsed(const std::vector<std::string>& arguments) {
   return parsed.options;
 }
 
-std::string Refused(const std::vector<std::string>& arguments, const char* program = "podcachectl") {
+std::string Refused(const std::vector<std::string>& arguments,
+                    const char* program = "podcachectl") {
   const ParsedOptions parsed = ParseOptions(program, arguments);
   EXPECT_FALSE(parsed.run);
   EXPECT_EQ(parsed.exit_code, 2);
@@ -37,7 +38,8 @@ TEST(CtlOptionsTest, EveryCommand) {
   EXPECT_EQ(Parsed({"get", "threads"}).verb, Verb::kGetThreads);
   EXPECT_EQ(Parsed({"set", "memory", "256Mi"}).verb, Verb::kSetMemory);
   EXPECT_EQ(Parsed({"set", "threads", "3"}).threads, 3U);
-  EXPECT_EQ(Parsed({"top", "--interval", "0.25", "--once"}).interval, std::chrono::milliseconds(250));
+  EXPECT_EQ(Parsed({"top", "--interval", "0.25", "--once"}).interval,
+            std::chrono::milliseconds(250));
   EXPECT_EQ(Parsed({"flush", "--delay", "60"}).delay, std::chrono::seconds(60));
   EXPECT_TRUE(Parsed({"status", "-A"}).all_namespaces);
 }
@@ -80,7 +82,8 @@ TEST(CtlOptionsTest, HelpNamesDefaultsUnitsAndExitCodes) {
   EXPECT_FALSE(help.run);
   EXPECT_EQ(help.exit_code, 0);
   EXPECT_THAT(help.text, HasSubstr("127.0.0.1:9151"));
-  EXPECT_THAT(help.text, HasSubstr("Exit codes: 0 done, 1 refused, 2 wrong usage, 3 nobody answered"));
+  EXPECT_THAT(help.text,
+              HasSubstr("Exit codes: 0 done, 1 refused, 2 wrong usage, 3 nobody answered"));
   const ParsedOptions top = ParseOptions("podcachectl", {"top", "--help"});
   EXPECT_THAT(top.text, HasSubstr("in seconds"));
 }
@@ -92,18 +95,18 @@ TEST(CtlOptionsTest, ThePluginOfKubectlWantsAPod) {
   EXPECT_THAT(ParseOptions("kubectl-podcache", {"--help"}).text, HasSubstr("kubectl podcache"));
 }
 
-// What runs in the container does the same as what was asked for here: parsing its arguments gives the same options.
+// What runs in the container does the same as what was asked for here: parsing its arguments gives
+// the same options.
 TEST(CtlOptionsTest, ArgumentsInContainerMeanTheSame) {
-  const std::vector<std::vector<std::string>> commands = {
-      {"info"},
-      {"stats", "-o", "json"},
-      {"get", "memory"},
-      {"get", "threads"},
-      {"set", "memory", "1.5Gi", "--no-wait"},
-      {"set", "threads", "4", "--timeout", "7"},
-      {"top", "--interval", "0.5"},
-      {"top", "--once"},
-      {"flush", "--delay", "9"}};
+  const std::vector<std::vector<std::string>> commands = {{"info"},
+                                                          {"stats", "-o", "json"},
+                                                          {"get", "memory"},
+                                                          {"get", "threads"},
+                                                          {"set", "memory", "1.5Gi", "--no-wait"},
+                                                          {"set", "threads", "4", "--timeout", "7"},
+                                                          {"top", "--interval", "0.5"},
+                                                          {"top", "--once"},
+                                                          {"flush", "--delay", "9"}};
   for (const auto& command : commands) {
     const CtlOptions here = Parsed(command);
     const CtlOptions there = Parsed(ArgumentsInContainer(here));

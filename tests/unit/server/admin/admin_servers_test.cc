@@ -27,7 +27,8 @@ using ::testing::StartsWith;
 class AdminServersTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    std::string pattern = (std::filesystem::temp_directory_path() / "podcache-admin-XXXXXX").string();
+    std::string pattern =
+        (std::filesystem::temp_directory_path() / "podcache-admin-XXXXXX").string();
     ASSERT_NE(mkdtemp(pattern.data()), nullptr);
     folder_ = pattern;
   }
@@ -105,8 +106,8 @@ TEST_F(AdminServersTest, ReplacesAStaleUnixSocket) {
   EXPECT_TRUE(CanCall("unix:" + path));
 }
 
-// grpc.health.v1 by hand, since no generated code for it is installed: the request is field 1, a string; the answer field 1,
-// an enumeration with SERVING = 1 and NOT_SERVING = 2.
+// grpc.health.v1 by hand, since no generated code for it is installed: the request is field 1, a
+// string; the answer field 1, an enumeration with SERVING = 1 and NOT_SERVING = 2.
 constexpr int kServing = 1;
 constexpr int kNotServing = 2;
 
@@ -137,6 +138,41 @@ TEST_F(AdminServersTest, HealthServiceFollowsReadiness) {
   EXPECT_EQ(HealthOf(address, "podcache.admin.v1.Admin"), kServing);
 }
 
+// grpc.reflection.v1alpha by hand as well: field 7 of the request, an empty string, asks for the
+// services.
+TEST_F(AdminServersTest, ReflectionListsTheService) {
+  StartAndServe({"127.0.0.1:0"});
+  grpc::GenericStub stub(
+      grpc::CreateChannel("127.0.0.1:" + std::to_string(servers_->grpc_ports()[0]),
+                          grpc::InsecureChannelCredentials()));
+  grpc::ClientContext context;
+  grpc::CompletionQueue queue;
+  const auto wait = [&] {
+    void* tag = nullptr;
+    bool ok = false;
+    return queue.Next(&tag, &ok) && ok;
+  };
+  const auto call = stub.PrepareCall(
+      &context, "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", &queue);
+  call->StartCall(nullptr);
+  ASSERT_TRUE(wait());
+  const grpc::Slice list_services(std::string("\x3a\x00", 2));
+  call->Write(grpc::ByteBuffer(&list_services, 1), nullptr);
+  ASSERT_TRUE(wait());
+  grpc::ByteBuffer answer;
+  call->Read(&answer, nullptr);
+  ASSERT_TRUE(wait());
+  grpc::Slice bytes;
+  ASSERT_TRUE(answer.DumpToSingleSlice(&bytes).ok());
+  EXPECT_THAT(std::string(bytes.begin(), bytes.end()), HasSubstr("podcache.admin.v1.Admin"));
+  call->WritesDone(nullptr);
+  ASSERT_TRUE(wait());
+  grpc::Status status;
+  call->Finish(&status, nullptr);
+  ASSERT_TRUE(wait());
+  EXPECT_TRUE(status.ok());
+}
+
 TEST_F(AdminServersTest, AnAddressOthersCanReachNeedsATrust) {
   for (const char* address : {"*:0", "0.0.0.0:0", "[::]:0", "10.1.2.3:0"}) {
     std::string error;
@@ -150,7 +186,8 @@ TEST_F(AdminServersTest, WithATrustTcpRefusesPlaintextAndTheSocketStaysOpenToIts
   const auto ca = tls::MakeCa("ca", {1'600'000'000, 4'000'000'000}, nullptr);
   const std::string path = folder_ + "/admin.sock";
   std::string error;
-  servers_ = AdminServers::Start({{}, {"*:0", "unix:" + path}, {ca->certificate_pem, std::string(32, 's')}}, &error);
+  servers_ = AdminServers::Start(
+      {{}, {"*:0", "unix:" + path}, {ca->certificate_pem, std::string(32, 's')}}, &error);
   ASSERT_TRUE(servers_) << error;
   ASSERT_TRUE(servers_->Serve(backend_, collector_, 1'700'000'000, &error)) << error;
   EXPECT_FALSE(CanCall("127.0.0.1:" + std::to_string(servers_->grpc_ports()[0])));
@@ -205,7 +242,8 @@ TEST(ReadAdminTrustTest, WantsBothOrNone) {
   request.common_name = "leaf";
   request.validity = {1'600'000'000, 4'000'000'000};
   const auto leaf = tls::IssueLeaf(*ca, request, nullptr);
-  EXPECT_THAT(reason(leaf->certificate_pem, hex), StartsWith("PODCACHE_ADMIN_CA is no CA certificate"));
+  EXPECT_THAT(reason(leaf->certificate_pem, hex),
+              StartsWith("PODCACHE_ADMIN_CA is no CA certificate"));
 }
 
 }  // namespace

@@ -28,8 +28,8 @@ class AdminServiceTest : public ::testing::Test {
         "127.0.0.1:" + std::to_string(endpoint_->ports()[0]), grpc::InsecureChannelCredentials()));
   }
 
-  grpc::Status Update(const std::vector<std::string>& paths, std::uint64_t memory, std::uint32_t threads,
-                      v1::Config* answer = nullptr) {
+  grpc::Status Update(const std::vector<std::string>& paths, std::uint64_t memory,
+                      std::uint32_t threads, v1::Config* answer = nullptr) {
     v1::UpdateConfigRequest request;
     request.mutable_config()->mutable_memory()->set_target_bytes(memory);
     request.mutable_config()->mutable_threads()->set_target(threads);
@@ -40,8 +40,9 @@ class AdminServiceTest : public ::testing::Test {
   }
 
   // The update is refused with this code, a message that names all the parts, and nothing changed.
-  void ExpectRefused(const std::vector<std::string>& paths, std::uint64_t memory, std::uint32_t threads,
-                     grpc::StatusCode code, const std::vector<std::string>& parts) {
+  void ExpectRefused(const std::vector<std::string>& paths, std::uint64_t memory,
+                     std::uint32_t threads, grpc::StatusCode code,
+                     const std::vector<std::string>& parts) {
     const v1::Config before = backend_.GetConfig();
     const grpc::Status status = Update(paths, memory, threads);
     EXPECT_EQ(status.error_code(), code) << status.error_message();
@@ -49,7 +50,8 @@ class AdminServiceTest : public ::testing::Test {
     EXPECT_TRUE(MessageDifferencer::Equals(backend_.GetConfig(), before));
   }
 
-  grpc::Status Watch(const v1::WatchResizeRequest& request, std::vector<v1::ResizeProgress>* messages) {
+  grpc::Status Watch(const v1::WatchResizeRequest& request,
+                     std::vector<v1::ResizeProgress>* messages) {
     grpc::ClientContext context;
     const auto reader = stub_->WatchResize(&context, request);
     v1::ResizeProgress message;
@@ -102,8 +104,8 @@ TEST_F(AdminServiceTest, RefusesValuesOutOfRangeNamingFieldValueAndRange) {
 TEST_F(AdminServiceTest, RefusesMasksItCannotFollow) {
   ExpectRefused({}, 1 << 27, 4, grpc::StatusCode::INVALID_ARGUMENT,
                 {"names no field", "memory.target_bytes, threads.target"});
-  for (const char* path : {"max_connections", "memory", "memory.limit_bytes", "threads.running", "", "*",
-                           "memory.target_bytes,threads.target"}) {
+  for (const char* path : {"max_connections", "memory", "memory.limit_bytes", "threads.running", "",
+                           "*", "memory.target_bytes,threads.target"}) {
     ExpectRefused({"memory.target_bytes", path}, 1 << 27, 4, grpc::StatusCode::INVALID_ARGUMENT,
                   {"'" + std::string(path) + "' cannot be changed"});
   }
@@ -115,7 +117,8 @@ TEST_F(AdminServiceTest, AnUpdateIsAllOrNothing) {
   ExpectRefused(both, 5, 4, grpc::StatusCode::INVALID_ARGUMENT, {"memory.target_bytes = 5"});
   // The cgroup shrinks between check and change.
   backend_.set_fail_set_memory(true);
-  ExpectRefused(both, 100 << 20, 4, grpc::StatusCode::FAILED_PRECONDITION, {"the cgroup was lowered"});
+  ExpectRefused(both, 100 << 20, 4, grpc::StatusCode::FAILED_PRECONDITION,
+                {"the cgroup was lowered"});
 }
 
 TEST_F(AdminServiceTest, WatchStreamsUntilDone) {

@@ -1,5 +1,5 @@
-// A Backend of plain values for tests: memory from 8 MiB to 1 GiB, threads from 1 to 16, and a resize that advances by one
-// step each time somebody looks at it.
+// A Backend of plain values for tests: memory from 8 MiB to 1 GiB, threads from 1 to 16, and a
+// resize that advances by one step each time somebody looks at it.
 #pragma once
 
 #include <string>

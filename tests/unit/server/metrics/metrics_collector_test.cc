@@ -39,7 +39,8 @@ TEST_F(MetricsCollectorTest, PlainSetsAreWhatCasLeaves) {
   EXPECT_THAT(Render(), HasSubstr("memcached_commands_total{command=\"set\",status=\"hit\"} 4\n"));
 }
 
-// A cas is counted in two cells, and a scrape may see only the second: the difference must not fall because of it.
+// A cas is counted in two cells, and a scrape may see only the second: the difference must not fall
+// because of it.
 TEST_F(MetricsCollectorTest, PlainSetsNeverFall) {
   WorkerCounters& block = registry_.Acquire();
   block.Add(Counter::kCmdSet, 10);
@@ -60,9 +61,9 @@ TEST_F(MetricsCollectorTest, StatsResetChangesNothing) {
 
 TEST_F(MetricsCollectorTest, DurationsAreCumulativeInSeconds) {
   WorkerCounters& block = registry_.Acquire();
-  block.AddDuration(CommandClass::kMultiget, 5'000);             // On a bound: belongs to it.
-  block.AddDuration(CommandClass::kMultiget, 30'000, 2);         // Between 25 and 50 µs.
-  block.AddDuration(CommandClass::kMultiget, 2'000'000'000);     // Above all.
+  block.AddDuration(CommandClass::kMultiget, 5'000);          // On a bound: belongs to it.
+  block.AddDuration(CommandClass::kMultiget, 30'000, 2);      // Between 25 and 50 µs.
+  block.AddDuration(CommandClass::kMultiget, 2'000'000'000);  // Above all.
   const std::string text = Render();
   const std::string series = "podcache_command_duration_seconds";
   EXPECT_THAT(text, HasSubstr(series + "_bucket{class=\"multiget\",le=\"5e-06\"} 1\n"));
@@ -119,8 +120,9 @@ TEST_F(MetricsCollectorTest, ARemovedWorkersSeriesGoAway) {
 TEST_F(MetricsCollectorTest, ResizesHaveAllSeriesFromTheStart) {
   for (const char* direction : {"grow", "shrink"}) {
     for (const char* result : {"done", "failed", "superseded"}) {
-      EXPECT_THAT(Render(), HasSubstr("podcache_memory_resizes_total{direction=\"" +
-                                      std::string(direction) + "\",result=\"" + result + "\"} 0\n"));
+      EXPECT_THAT(Render(),
+                  HasSubstr("podcache_memory_resizes_total{direction=\"" + std::string(direction) +
+                            "\",result=\"" + result + "\"} 0\n"));
     }
     EXPECT_THAT(Render(), HasSubstr("podcache_memory_resize_duration_seconds_count{direction=\"" +
                                     std::string(direction) + "\"} 0\n"));
@@ -139,8 +141,8 @@ TEST_F(MetricsCollectorTest, EvictionsAndExpiriesAreSplitByCauseAndNeverFall) {
   snapshot_.store.expired_in_sweep_items = 5;
   snapshot_.store.expired_in_segment_items = 1;
   const auto main_queue = [](const char* name, const char* reason, int value) {
-    return HasSubstr("podcache_" + std::string(name) + "{queue=\"main\",reason=\"" + reason + "\"} " +
-                     std::to_string(value) + "\n");
+    return HasSubstr("podcache_" + std::string(name) + "{queue=\"main\",reason=\"" + reason +
+                     "\"} " + std::to_string(value) + "\n");
   };
   const std::string text = Render();
   EXPECT_THAT(text, main_queue("evicted_items_total", "capacity", 6));

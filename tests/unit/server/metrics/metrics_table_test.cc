@@ -1,9 +1,11 @@
-// The names, types and labels that dashboards and alerts of prometheus/memcached_exporter 0.16 rely on: the tables below are
-// that exporter's documentation and the memcached mixin of grafana/jsonnet-libs.
+// The names, types and labels that dashboards and alerts of prometheus/memcached_exporter 0.16 rely
+// on: the tables below are that exporter's documentation and the memcached mixin of
+// grafana/jsonnet-libs.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <prometheus/metric_family.h>
 
+#include <fstream>
 #include <map>
 #include <set>
 #include <string>
@@ -144,9 +146,9 @@ TEST_F(MetricsTableTest, CommandsHaveAllTheirLabelsAtZero) {
     series.insert(metric.label[0].value + "/" + metric.label[1].value);
   }
   EXPECT_THAT(series, ::testing::UnorderedElementsAre(
-                          "get/hit", "get/miss", "delete/hit", "delete/miss", "incr/hit", "incr/miss",
-                          "decr/hit", "decr/miss", "cas/hit", "cas/miss", "cas/badval", "touch/hit",
-                          "touch/miss", "flush/hit", "set/hit"));
+                          "get/hit", "get/miss", "delete/hit", "delete/miss", "incr/hit",
+                          "incr/miss", "decr/hit", "decr/miss", "cas/hit", "cas/miss", "cas/badval",
+                          "touch/hit", "touch/miss", "flush/hit", "set/hit"));
 }
 
 TEST_F(MetricsTableTest, LabelsOfTheOthers) {
@@ -168,6 +170,25 @@ TEST_F(MetricsTableTest, OurOwnCountersEndInTotalAndOthersDoNot) {
     EXPECT_EQ(name.ends_with("_total"), family.type == MetricType::Counter) << name;
     EXPECT_FALSE(family.help.empty()) << name;
   }
+}
+
+// The reference page lists what there is, and nothing else.
+TEST_F(MetricsTableTest, TheReferencePageIsComplete) {
+  std::ifstream file("docs/reference/metrics.md");
+  ASSERT_TRUE(file) << "run from the top of the repository";
+  std::set<std::string> documented;
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with("| `")) documented.insert(line.substr(3, line.find('`', 3) - 3));
+  }
+  ServerSnapshot snapshot;  // With everything that is absent where the system sets no limit.
+  snapshot.cgroup.memory_limit_bytes = 1;
+  snapshot.cgroup.memory_usage_bytes = 1;
+  snapshot.cgroup.cpu_quota_cores = 1;
+  std::set<std::string> published;
+  for (const auto& family : MetricsCollector(registry_, [&] { return snapshot; }).Collect()) {
+    published.insert(family.name);
+  }
+  EXPECT_EQ(documented, published);
 }
 
 }  // namespace
