@@ -25,15 +25,17 @@ class AdminSideDoors final : public SideDoors {
   explicit AdminSideDoors(const Options& options) : options_(options) {}
 
   bool Check(std::string& error) override {
-    if (!admin::ReadAdminTrust(Environment("PODCACHE_ADMIN_CA"), Environment("PODCACHE_ADMIN_IDENTITY"), &trust_,
-                               &error)) {
+    if (!admin::ReadAdminTrust(Environment("PODCACHE_ADMIN_CA"),
+                               Environment("PODCACHE_ADMIN_IDENTITY"), &trust_, &error)) {
       return false;
     }
     for (const std::string& text : options_.admin_listen) {
       std::string reason;
       const auto address = http::ParseListenAddress(text, &reason);
       if (!address || address->is_loopback() || trust_.given()) continue;
-      error = "--admin-listen: " + text + " can be reached by others, which needs PODCACHE_ADMIN_CA and PODCACHE_ADMIN_IDENTITY";
+      error =
+          "--admin-listen: " + text +
+          " can be reached by others, which needs PODCACHE_ADMIN_CA and PODCACHE_ADMIN_IDENTITY";
       return false;
     }
     return true;
@@ -47,7 +49,8 @@ class AdminSideDoors final : public SideDoors {
     admin::RouteGrpcLog([](const std::string& line) { LogWarning("admin API: " + line); });
     servers_ = admin::AdminServers::Start(wanted, &error);
     if (servers_ != nullptr || !options_.http_listen_is_default) return servers_ != nullptr;
-    // Nobody asked for this port: several servers on one machine must be able to start without options, as memcached does.
+    // Nobody asked for this port: several servers on one machine must be able to start without
+    // options, as memcached does.
     LogWarning("HTTP endpoint is off: " + error);
     error.clear();
     wanted.http_addresses.clear();
@@ -56,9 +59,11 @@ class AdminSideDoors final : public SideDoors {
   }
 
   bool Serve(const RunningParts& parts, std::string& error) override {
-    const LiveParts live{parts.store, parts.pool, parts.runtime, parts.counters, parts.context, parts.clock};
+    const LiveParts live{parts.store,    parts.pool,    parts.runtime,
+                         parts.counters, parts.context, parts.clock};
     backend_ = NewLiveBackend(live);
-    collector_ = std::make_unique<metrics::MetricsCollector>(parts.counters, NewLiveSnapshotSource(live));
+    collector_ =
+        std::make_unique<metrics::MetricsCollector>(parts.counters, NewLiveSnapshotSource(live));
     if (servers_->Serve(*backend_, *collector_, parts.clock.WallSeconds(), &error)) return true;
     if (!options_.admin_listen_is_default) return false;
     LogWarning("Admin API is off: " + error);

@@ -53,8 +53,8 @@ absl::Status WithContext(const absl::Status& status, std::string_view context);
 #define PODCACHE_STATUS_CONCAT_INNER_(a, b) a##b
 #define PODCACHE_STATUS_CONCAT_(a, b) PODCACHE_STATUS_CONCAT_INNER_(a, b)
 
-// PODCACHE_ASSIGN_OR_RETURN(auto value, Compute()): the value, or returns the error. The first argument is a declaration, which
-// cannot stand in parentheses.
+// PODCACHE_ASSIGN_OR_RETURN(auto value, Compute()): the value, or returns the error. The first
+// argument is a declaration, which cannot stand in parentheses.
 // NOLINTBEGIN(bugprone-macro-parentheses)
 #define PODCACHE_ASSIGN_OR_RETURN(declaration, expression)                                      \
   PODCACHE_ASSIGN_OR_RETURN_IMPL_(PODCACHE_STATUS_CONCAT_(podcache_or_, __LINE__), declaration, \
