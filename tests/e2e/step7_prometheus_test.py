@@ -18,7 +18,7 @@ def dashboard_queries():
         for match in re.finditer(r'"expr":\s*("(?:[^"\\]|\\.)*")', path.read_text()):
             expression = json.loads(match.group(1))
             # Any other variable selects something: let it select all.
-            found.append(re.sub(r"\$\{?(\w+)(?::\w+)?\}?", lambda name: values.get(name.group(1), ".+"), expression))
+            found.append(re.sub(r"\$\{?(\w+)(?::\w+)?\}?", lambda name: values.get(name.group(1), ".*"), expression))
     return found
 
 
@@ -26,7 +26,12 @@ class Scrape(Step):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        cls.prometheus = Prometheus(cls.cluster, [cls.env.web])
+        operators = install.get(cls.cluster, "pods", "-n", install.NAMESPACE, "-l",
+                                "app.kubernetes.io/name=podcache-operator")["items"]
+        cls.prometheus = Prometheus(cls.cluster, {
+            "podcache": [(f"{cls.env.web.address}:9150", {"namespace": SHOP, "pod": cls.env.web.pod})],
+            "podcache-operator": [(f"{each['status']['podIP']}:8080", {"namespace": install.NAMESPACE})
+                                  for each in operators]})
         cls.prometheus.start()
         cls.selector = f'{{namespace="{SHOP}",pod="{cls.env.web.pod}"}}'
 

@@ -3,6 +3,7 @@
 qemu is named explicitly, since binfmt_misc may be absent; its library folder is the image's own root, so what runs is
 exactly what the image holds.
 """
+import os
 import shutil
 import socket
 import subprocess
@@ -14,6 +15,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2] / "build" / "images" / "podcached" / "arm64"
 EMULATOR = ["qemu-aarch64-static", "-L", str(ROOT)]
+USER = 65532
 START_SECONDS = 60  # emulation is slow to start a program with many libraries
 
 
@@ -27,12 +29,15 @@ class Arm64(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.folder = tempfile.mkdtemp()
+        # As in the container: the server refuses to be root.
+        as_user = {"user": USER, "group": USER} if os.geteuid() == 0 else {}
+        os.chown(cls.folder, as_user.get("user", -1), -1)
         cls.http_port = free_port()
         cls.log = open(f"{cls.folder}/log", "w+")
         cls.server = subprocess.Popen(
             [*EMULATOR, str(ROOT / "podcached"), "-s", f"{cls.folder}/cache.sock", "-U", "0", "-m", "64", "-t", "2",
              f"--http-listen=127.0.0.1:{cls.http_port}", f"--admin-listen=unix:{cls.folder}/admin.sock"],
-            stdout=cls.log, stderr=cls.log)
+            stdout=cls.log, stderr=cls.log, **as_user)
         deadline = time.monotonic() + START_SECONDS
         while not cls.ready():
             if cls.server.poll() is not None or time.monotonic() > deadline:

@@ -7,6 +7,7 @@ style       |          | clang-format, include layering, syntax of scripts
 build       |          | dev preset: everything, warnings as errors
 unit        | build    | unit and property tests (dev)
 integration | build    | the real server on port 0: protocol, limits, resize, admin (dev)
+reference   |          | the same protocol transcripts against memcached 1.6.45: what we claim to match, it does
 fuzz-replay | build    | the fuzz corpora as ordinary tests (dev)
 oracle      |          | the protocol transcripts against memcached 1.6.45, fetched from Debian sid
 cluster     |          | Kubernetes and Helm binaries for the tests (minutes the first time, then cached)
@@ -57,6 +58,10 @@ stage_unit() {
 stage_integration() {
   build_preset dev
   run_ctest dev '^integration$'
+}
+
+stage_reference() {
+  "$python" -B "$top/tests/transcript/run.py" --memcached --start "$top/tools/memcached-peer run"
 }
 
 stage_fuzz-replay() {

@@ -15,16 +15,18 @@ PORT = 9090  # in the cluster's own network
 class Prometheus:
     """Runs as one more process of the cluster, so that `down` stops it too."""
 
-    def __init__(self, cluster, sidecars, interval_seconds=1):
+    def __init__(self, cluster, jobs, interval_seconds=1):
+        """`jobs`: {job: [(address and port, labels)]}"""
         self._cluster, self._interval = cluster, interval_seconds
-        self._targets = [{"targets": [f"{each.address}:9150"], "labels": {"namespace": each.namespace, "pod": each.pod}}
-                         for each in sidecars]
+        self._jobs = [{"job_name": job, "static_configs": [{"targets": [address], "labels": labels}
+                                                           for address, labels in targets]}
+                      for job, targets in jobs.items()]
 
     def start(self):
         state = self._cluster.state
         config = {  # JSON is YAML
             "global": {"scrape_interval": f"{self._interval}s"},
-            "scrape_configs": [{"job_name": "podcache", "static_configs": self._targets}]}
+            "scrape_configs": self._jobs}
         (state / "prometheus.json").write_text(json.dumps(config, indent=1))
         self._cluster.processes.start(
             "prometheus", shutil.which("prometheus"), f"--config.file={state}/prometheus.json",
