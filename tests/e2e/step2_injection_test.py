@@ -55,8 +55,8 @@ class Injection(Step):
         del plain["spec"]["template"]["metadata"]["labels"]["podcache.dev/inject"]
         plain["spec"]["template"]["metadata"]["labels"].update(LABELS)
         install.apply(self.cluster, plain)
-        pods = wait_for("pod of the unlabelled deployment", lambda: install.get(
-            self.cluster, "pods", "-n", SHOP, "-l", "app=plain")["items"], 20)
+        pods = wait_for("pod of the unlabelled deployment", lambda: install.items(
+            self.cluster, "pods", "-n", SHOP, "-l", "app=plain"), 20)
         self.assertNotIn("initContainers", pods[0]["spec"])
         self.cluster.kubectl("delete", "deployment", "plain", "-n", SHOP)
 
@@ -64,7 +64,7 @@ class Injection(Step):
         app = application.container(f"-servers=127.0.0.1:11211,{application.SOCKET}", "-once", "-items=1000")
         install.apply(self.cluster, application.job(SHOP, "report", app, LABELS))
         self.cluster.kubectl("wait", "job/report", "-n", SHOP, "--for=condition=Complete", "--timeout=60s")
-        pod = install.get(self.cluster, "pods", "-n", SHOP, "-l", "job-name=report")["items"][0]
+        pod = install.items(self.cluster, "pods", "-n", SHOP, "-l", "job-name=report")[0]
         self.assertEqual(pod["status"]["phase"], "Succeeded")
         cache = pod["status"]["initContainerStatuses"][0]["state"]["terminated"]
         work = pod["status"]["containerStatuses"][0]["state"]["terminated"]

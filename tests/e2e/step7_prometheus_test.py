@@ -26,8 +26,8 @@ class Scrape(Step):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        operators = install.get(cls.cluster, "pods", "-n", install.NAMESPACE, "-l",
-                                "app.kubernetes.io/name=podcache-operator")["items"]
+        operators = install.items(cls.cluster, "pods", "-n", install.NAMESPACE, "-l",
+                                "app.kubernetes.io/name=podcache-operator")
         cls.prometheus = Prometheus(cls.cluster, {
             "podcache": [(f"{cls.env.web.address}:9150", {"namespace": SHOP, "pod": cls.env.web.pod})],
             "podcache-operator": [(f"{each['status']['podIP']}:8080", {"namespace": install.NAMESPACE})

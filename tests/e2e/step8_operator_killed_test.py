@@ -14,7 +14,7 @@ ATTEMPTS = 5
 class OperatorKilled(Step):
     def operator_pids(self):
         """Processes of all operator pods, found by their containers."""
-        pods = install.get(self.cluster, "pods", "-n", install.NAMESPACE, "-l", "app.kubernetes.io/name=podcache-operator")["items"]
+        pods = install.items(self.cluster, "pods", "-n", install.NAMESPACE, "-l", "app.kubernetes.io/name=podcache-operator")
         ids = {each["containerID"].rpartition("/")[2] for pod in pods for each in pod["status"]["containerStatuses"]}
         tasks = self.cluster.run(self.cluster.state / "bin" / "ctr", "tasks", "ls").stdout
         return [int(pid) for name, pid in re.findall(r"^(\w+)\s+(\d+)", tasks, re.M) if name in ids]

@@ -15,13 +15,13 @@ class Uninstall(Step):
     def left_in_namespace(self):
         found = set()
         for kind in NAMESPACED:
-            for each in install.get(self.cluster, kind, "-n", install.NAMESPACE)["items"]:
+            for each in install.items(self.cluster, kind, "-n", install.NAMESPACE):
                 found.add(f"{kind}/{each['metadata']['name']}")
         return found - OF_KUBERNETES
 
     def left_cluster_wide(self):
         return {f"{kind}/{each['metadata']['name']}" for kind in CLUSTER_WIDE
-                for each in install.get(self.cluster, kind)["items"] if "podcache" in each["metadata"]["name"]}
+                for each in install.items(self.cluster, kind) if "podcache" in each["metadata"]["name"]}
 
     def test_1_nothing_left_but_the_crds(self):
         install.uninstall(self.env.helm)
@@ -30,7 +30,7 @@ class Uninstall(Step):
         self.assertEqual(self.left_cluster_wide(), set())
 
     def test_2_crds_and_their_objects_are_kept(self):
-        names = {each["metadata"]["name"] for each in install.get(self.cluster, "customresourcedefinitions")["items"]}
+        names = {each["metadata"]["name"] for each in install.items(self.cluster, "customresourcedefinitions")}
         self.assertLessEqual({"cachesidecars.podcache.dev", "cacheprofiles.podcache.dev"}, names)
         self.assertEqual(self.env.cache_sidecar()["spec"]["memory"]["size"], "96Mi")
 

@@ -89,7 +89,7 @@ class Environment:
         return install.get(self.cluster, "cachesidecar", name, "-n", SHOP)
 
     def web_pods(self):
-        pods = install.get(self.cluster, "pods", "-n", SHOP, "-l", "app=web")["items"]
+        pods = install.items(self.cluster, "pods", "-n", SHOP, "-l", "app=web")
         return [each for each in pods if "deletionTimestamp" not in each["metadata"]]
 
     @functools.cached_property

@@ -47,6 +47,11 @@ def get(cluster, *what):
     return json.loads(done.stdout) if done.stdout.strip() else None
 
 
+def items(cluster, kind, *options):
+    """The objects of a kind, perhaps none."""
+    return (get(cluster, kind, *options) or {"items": []})["items"]
+
+
 def condition(thing, kind):
     """The condition of that type, or an empty dictionary."""
     return next((each for each in (thing or {}).get("status", {}).get("conditions", []) if each["type"] == kind), {})
