@@ -368,7 +368,7 @@ INSTANTIATE_TEST_SUITE_P(
     Budgets, StoreModelTest,
     ::testing::Values(
         ModelCase{"roomy", 64 << 20, 500, 3000, true, false, false, false, 15'000},
-        ModelCase{"roomy_large_values", 256 << 20, 100, 300'000, true, false, false, false, 15'000},
+        ModelCase{"roomy_large_values", 256 << 20, 40, 200'000, true, false, false, false, 5'000},
         ModelCase{"tight", 1 << 20, 20'000, 8000, true, true, true, false, 25'000},
         ModelCase{"tight_large_values", 4 << 20, 2000, 200'000, true, true, true, false, 25'000},
         ModelCase{"no_eviction", 1 << 20, 20'000, 4000, false, false, true, false, 25'000},

@@ -395,7 +395,7 @@ TEST_F(StoreTest, EveryAllocationOfTheSetPathMayFail) {
   // them.
   const std::string sizes[] = {std::string(10, 'a'), std::string(3000, 'b'),
                                std::string(20'000, 'c'), std::string(70'000, 'd'),
-                               std::string(700'000, 'e')};
+                               std::string(200'000, 'e')};
   int refused = 0;
   for (std::int64_t nth = 0;; ++nth) {
     memory::AllocationGate gate;
