@@ -4,6 +4,9 @@ set -euo pipefail
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 cache=${PODCACHE_CACHE:-$HOME/.cache/podcache}
 jobs=${PODCACHE_JOBS:-$(nproc)}
+PATH=$PATH:/usr/sbin:/sbin:/usr/local/go/bin # a plain shell of a user may lack them
+# Root may work on a user's clone, which git would otherwise refuse.
+export PATH GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=safe.directory GIT_CONFIG_VALUE_0=$top
 python=/usr/bin/python3 # Debian's: the one that its python3-* packages belong to
 
 say() { printf '\n\033[1m== %s\033[0m\n' "$*"; }

@@ -92,6 +92,7 @@ stage_release() { build_preset release podcached podcache-operator podcachectl; 
 stage_images() {
   "$top/tools/images" --arch "$(dpkg --print-architecture)"
   "$python" "$top/tests/images/images_test.py" -v
+  "$python" "$top/tests/images/startup_test.py" -v
 }
 
 stage_e2e() {

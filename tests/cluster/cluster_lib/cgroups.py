@@ -2,10 +2,12 @@
 
 cgroup v2: one folder. v1 and hybrid: one folder per controller.
 """
+import errno
 import time
 from pathlib import Path
 
 MOUNT = Path("/sys/fs/cgroup")
+NEEDED = ("cpuset", "cpu", "memory", "pids")
 
 
 def is_v2():
@@ -22,7 +24,7 @@ def _roots():
 
 def make(name):
     if is_v2():
-        _delegate_controllers()
+        _delegate(MOUNT)
     for root in _roots():
         folder = root / name
         folder.mkdir(exist_ok=True)
@@ -30,29 +32,39 @@ def make(name):
             if not is_v2() and (folder / setting).exists() and not (folder / setting).read_text().strip():
                 (folder / setting).write_text((root / setting).read_text())
     if is_v2():
-        (MOUNT / name / "cgroup.subtree_control").write_text(_controllers())
+        _delegate(MOUNT / name)
 
 
-def _controllers():
-    return " ".join(f"+{each}" for each in (MOUNT / "cgroup.controllers").read_text().split())
-
-
-def _delegate_controllers():
-    control = MOUNT / "cgroup.subtree_control"
-    try:
-        control.write_text(_controllers())
-        return
-    except OSError:
-        pass
-    # Inside a container the "root" is an ordinary cgroup: it may delegate only once no process sits in it directly.
-    inner = MOUNT / "init"
-    inner.mkdir(exist_ok=True)
-    for pid in (MOUNT / "cgroup.procs").read_text().split():
+def _delegate(folder):
+    """Gives the folder's children the controllers that the kubelet insists on, and others where that is possible."""
+    for controller in (folder / "cgroup.controllers").read_text().split():
         try:
-            (inner / "cgroup.procs").write_text(pid)
+            _enable(folder, controller)
         except OSError:
-            pass  # gone meanwhile, or a kernel thread
-    control.write_text(_controllers())
+            if controller in NEEDED:
+                raise
+
+
+def _enable(folder, controller):
+    control = folder / "cgroup.subtree_control"
+    try:
+        control.write_text(f"+{controller}")
+    except OSError as error:
+        # Inside a container the "root" is an ordinary cgroup (it has a type): it may delegate only once no process sits in
+        # it directly. The machine's real root has no such rule, and its processes are not ours to move.
+        if error.errno != errno.EBUSY or not (folder / "cgroup.type").exists():
+            raise
+        _move_processes(folder, folder / "init")
+        control.write_text(f"+{controller}")
+
+
+def _move_processes(source, target):
+    target.mkdir(exist_ok=True)
+    for pid in (source / "cgroup.procs").read_text().split():
+        try:
+            (target / "cgroup.procs").write_text(pid)
+        except OSError:
+            pass  # gone meanwhile
 
 
 def remove(name, attempts=50):
