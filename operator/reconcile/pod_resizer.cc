@@ -40,11 +40,11 @@ nanoseconds LookAgainAfter(ResizeState state) {
       return milliseconds(200);
     case ResizeState::kWaitingForRelease:
       return milliseconds(400);
-    case ResizeState::kStarting:
     case ResizeState::kUnreachable:
-      return seconds(1);
+      return seconds(2);
     case ResizeState::kError:
       return seconds(5);
+    case ResizeState::kStarting:
     case ResizeState::kDeferred:
     case ResizeState::kForeignChange:
       return seconds(10);
