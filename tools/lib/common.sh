@@ -7,6 +7,8 @@ jobs=${PODCACHE_JOBS:-$(nproc)}
 PATH=$PATH:/usr/sbin:/sbin:/usr/local/go/bin # a plain shell of a user may lack them
 # Root may work on a user's clone, which git would otherwise refuse.
 export PATH GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=safe.directory GIT_CONFIG_VALUE_0=$top
+# A compile is found in the cache whatever the folder that the sources are cloned into.
+export CCACHE_BASEDIR=$top CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=pch_defines,time_macros
 python=/usr/bin/python3 # Debian's: the one that its python3-* packages belong to
 
 say() { printf '\n\033[1m== %s\033[0m\n' "$*"; }

@@ -16,7 +16,7 @@ kube        | build    | Kubernetes client, operator and CRD rules against a rea
 release     |          | release preset: the binaries that go into the images
 images      | release  | images of this machine, their contents and sizes
 e2e         | images   | a real one-node cluster: install, injection, load, live resize, Prometheus, uninstall
-tidy        |          | clang: lock annotations as errors, every header compiles alone, clang-tidy on what changed
+tidy        | build    | clang: lock annotations as errors, the core's headers compile alone, clang-tidy on what changed
 asan        |          | address and undefined-behaviour sanitizers: unit, integration, fuzz-replay
 tsan        |          | thread sanitizer: tests that carry its label
 arm64       |          | cross build, images of both architectures in one index, protocol smoke test under emulation
@@ -123,7 +123,7 @@ stage_tidy() {
     echo "clang-tidy: no source changed"
     return
   fi
-  printf '%s\0' "${files[@]}" | xargs -0 -n 1 -P "$jobs" clang-tidy-14 -p "$top/build/tidy" --quiet
+  printf '%s\0' "${files[@]}" | xargs -0 -n 1 -P "$jobs" clang-tidy-14 -p "$top/build/dev" --quiet
   echo "clang-tidy: ${#files[@]} sources are clean"
 }
 
