@@ -38,6 +38,9 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
+// Half of the renew deadline: a renewal that hangs must not outlive the lease.
+constexpr seconds kElectorTimeout{5};
+
 std::string HostName() {
   std::array<char, 256> name{};
   return gethostname(name.data(), name.size() - 1) == 0 ? std::string(name.data()) : "unknown";
@@ -149,6 +152,8 @@ class Operator::Impl {
                                               config, "podcache-operator/" + std::string(Version()),
                                               clock_, transport_stop_.get_token()));
     api_ = std::make_unique<kube::HttpApiClient>(*transport_, clock_, &kube_metrics_);
+    elector_api_ = std::make_unique<kube::HttpApiClient>(*transport_, clock_, &kube_metrics_,
+                                                         kElectorTimeout);
     return absl::OkStatus();
   }
 
@@ -169,7 +174,7 @@ class Operator::Impl {
     informers_ = BuildInformers(*api_, options_.watch_namespaces, clock_, Seed(), log_);
     if (options_.leader_elect) {
       elector_ = std::make_unique<kube::LeaderElector>(
-          *api_,
+          *elector_api_,
           kube::LeaderElectorOptions{.lease = {options_.ns, std::string(kOperatorName)},
                                      .identity = identity_},
           clock_, Seed(), log_);
@@ -326,6 +331,7 @@ class Operator::Impl {
   std::stop_source transport_stop_;
   std::unique_ptr<kube::CurlTransport> transport_;
   std::unique_ptr<kube::HttpApiClient> api_;
+  std::unique_ptr<kube::HttpApiClient> elector_api_;
   ClusterFeatures features_;
   ResizeSupport support_;
   GrpcNodeClient nodes_{{.call_timeout = milliseconds(2000)}};

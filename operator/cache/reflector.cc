@@ -21,6 +21,13 @@ bool IsEndOfInitialEvents(const WatchEvent& event) {
          event.object.annotation(kInitialEventsEnd) == "true";
 }
 
+// An answer of the server which is not about its load or our version. Which one depends on the
+// release: 422 where the feature is off, an ERROR event with code 500 where its etcd is too old.
+bool RefusesWatchList(const absl::Status& status) {
+  return GetApiErrorDetails(status).has_value() && !IsGone(status) && !IsTooManyRequests(status) &&
+         !IsTooLargeResourceVersion(status) && !absl::IsNotFound(status);
+}
+
 }  // namespace
 
 Reflector::Reflector(ApiClient& client, const ResourceType& type, ReflectorOptions options,
@@ -149,7 +156,8 @@ std::chrono::nanoseconds Reflector::WatchListStep(const std::stop_token& stop) {
         return true;
       },
       stop);
-  if (need_list_ && (IsInvalid(status) || IsBadRequest(status))) {
+  if (need_list_ && RefusesWatchList(status)) {
+    log_.Info("WatchList is refused, listing instead", {{"error", MessageOf(status)}});
     watch_list_refused_ = true;
     return kAtOnce;
   }

@@ -42,7 +42,8 @@ struct ReflectorOptions {
   std::string label_selector{};
   std::string field_selector{};
   int page_limit = 500;
-  // Reads the first state from the watch itself; falls back to lists where the server refuses.
+  // Reads the first state from the watch itself; falls back to lists where the server refuses (etcd
+  // before 3.4.25, Kubernetes before 1.32 unless told).
   bool use_watch_list = false;
   // Shrinks an object before it is kept: called on every object that arrives.
   std::function<void(Object&)> transform{};

@@ -61,8 +61,8 @@ struct ApplyOptions {
 struct DeleteOptions {
   std::optional<std::string> uid{};  // Delete only this incarnation.
   std::optional<int> grace_period_seconds{};
-  std::string
-      propagation_policy;  // "Background", "Foreground", "Orphan"; empty is the kind's default.
+  // "Background", "Foreground", "Orphan"; empty is the kind's default.
+  std::string propagation_policy{};
 };
 
 enum class PatchType { kMerge, kStrategicMerge, kJson };

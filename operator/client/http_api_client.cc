@@ -39,12 +39,34 @@ std::string DumpBody(const nlohmann::json& body) {
 }
 
 // The object with apiVersion and kind, as the API server wants it.
-std::string BodyOf(const ResourceType& type, const Object& object) {
-  if (!object.kind().empty() && !object.api_version().empty()) return object.Dump();
+Object Complete(const ResourceType& type, const Object& object) {
   Object complete = object;
-  complete.mutable_json()["apiVersion"] = type.ApiVersion();
-  complete.mutable_json()["kind"] = type.kind;
-  return complete.Dump();
+  nlohmann::json& value = complete.mutable_json();
+  if (object.api_version().empty()) value["apiVersion"] = type.ApiVersion();
+  if (object.kind().empty()) value["kind"] = type.kind;
+  return complete;
+}
+
+// … and with name and namespace, which apply wants in the body too.
+Object Complete(const ObjectRef& ref, const Object& object) {
+  Object complete = Complete(ref.type, object);
+  nlohmann::json& metadata = complete.mutable_json()["metadata"];
+  if (object.name().empty()) metadata["name"] = ref.name;
+  if (ref.type.namespaced && object.ns().empty()) metadata["namespace"] = ref.ns;
+  return complete;
+}
+
+absl::Status CheckNamespace(const ResourceType& type, std::string_view ns) {
+  if (!type.namespaced || IsPathSegment(ns)) return absl::OkStatus();
+  return InvalidArgument("\"" + std::string(ns) + "\" is no name of a namespace");
+}
+
+absl::Status CheckRef(const ObjectRef& ref) {
+  PODCACHE_RETURN_IF_ERROR(CheckNamespace(ref.type, ref.ns));
+  if (!IsPathSegment(ref.name))
+    return InvalidArgument("\"" + ref.name + "\" is no name of an object");
+  if (ref.subresource.empty() || IsPathSegment(ref.subresource)) return absl::OkStatus();
+  return InvalidArgument("\"" + ref.subresource + "\" is no subresource");
 }
 
 absl::StatusOr<nlohmann::json> ParseAnswer(const std::string& body) {
@@ -122,11 +144,13 @@ absl::StatusOr<Object> HttpApiClient::ExchangeObject(std::string_view verb, Http
 }
 
 absl::StatusOr<Object> HttpApiClient::Get(const ObjectRef& ref) {
+  PODCACHE_RETURN_IF_ERROR(CheckRef(ref));
   return ExchangeObject("get", {.method = "GET", .target = ObjectPath(ref)});
 }
 
 absl::StatusOr<ListPage> HttpApiClient::List(const ResourceType& type, std::string_view ns,
                                              const ListOptions& options) {
+  if (!ns.empty()) PODCACHE_RETURN_IF_ERROR(CheckNamespace(type, ns));
   const std::string query =
       QueryString({{"labelSelector", options.label_selector},
                    {"fieldSelector", options.field_selector},
@@ -143,15 +167,17 @@ absl::StatusOr<ListPage> HttpApiClient::List(const ResourceType& type, std::stri
 
 absl::StatusOr<Object> HttpApiClient::Create(const ResourceType& type, const Object& object,
                                              const WriteOptions& options) {
+  PODCACHE_RETURN_IF_ERROR(CheckNamespace(type, object.ns()));
   return ExchangeObject("create",
                         {.method = "POST",
                          .target = CollectionPath(type, object.ns()) + WriteQuery(options),
                          .content_type = kJson,
-                         .body = BodyOf(type, object)});
+                         .body = Complete(type, object).Dump()});
 }
 
 absl::StatusOr<Object> HttpApiClient::CreateSubresource(const ObjectRef& ref, const Object& body,
                                                         const WriteOptions& options) {
+  PODCACHE_RETURN_IF_ERROR(CheckRef(ref));
   return ExchangeObject("create", {.method = "POST",
                                    .target = ObjectPath(ref) + WriteQuery(options),
                                    .content_type = kJson,
@@ -160,15 +186,17 @@ absl::StatusOr<Object> HttpApiClient::CreateSubresource(const ObjectRef& ref, co
 
 absl::StatusOr<Object> HttpApiClient::Update(const ObjectRef& ref, const Object& object,
                                              const WriteOptions& options) {
+  PODCACHE_RETURN_IF_ERROR(CheckRef(ref));
   return ExchangeObject("update", {.method = "PUT",
                                    .target = ObjectPath(ref) + WriteQuery(options),
                                    .content_type = kJson,
-                                   .body = BodyOf(ref.type, object)});
+                                   .body = Complete(ref, object).Dump()});
 }
 
 absl::StatusOr<Object> HttpApiClient::Patch(const ObjectRef& ref, PatchType type,
                                             const nlohmann::json& patch,
                                             const WriteOptions& options) {
+  PODCACHE_RETURN_IF_ERROR(CheckRef(ref));
   return ExchangeObject("patch", {.method = "PATCH",
                                   .target = ObjectPath(ref) + WriteQuery(options),
                                   .content_type = ContentTypeOf(type),
@@ -177,6 +205,7 @@ absl::StatusOr<Object> HttpApiClient::Patch(const ObjectRef& ref, PatchType type
 
 absl::StatusOr<Object> HttpApiClient::Apply(const ObjectRef& ref, const Object& object,
                                             const ApplyOptions& options) {
+  PODCACHE_RETURN_IF_ERROR(CheckRef(ref));
   if (options.field_manager.empty()) return InvalidArgument("apply needs a field manager");
   const std::string query = QueryString({{"fieldManager", options.field_manager},
                                          {"force", Flag(options.force)},
@@ -185,10 +214,11 @@ absl::StatusOr<Object> HttpApiClient::Apply(const ObjectRef& ref, const Object& 
   return ExchangeObject("apply", {.method = "PATCH",
                                   .target = ObjectPath(ref) + query,
                                   .content_type = "application/apply-patch+yaml",
-                                  .body = BodyOf(ref.type, object)});
+                                  .body = Complete(ref, object).Dump()});
 }
 
 absl::Status HttpApiClient::Delete(const ObjectRef& ref, const DeleteOptions& options) {
+  PODCACHE_RETURN_IF_ERROR(CheckRef(ref));
   nlohmann::json body = {{"apiVersion", "v1"}, {"kind", "DeleteOptions"}};
   if (options.uid) body["preconditions"] = {{"uid", *options.uid}};
   if (options.grace_period_seconds) body["gracePeriodSeconds"] = *options.grace_period_seconds;
@@ -203,6 +233,7 @@ absl::Status HttpApiClient::Delete(const ObjectRef& ref, const DeleteOptions& op
 absl::Status HttpApiClient::Watch(const ResourceType& type, std::string_view ns,
                                   const WatchOptions& options, const WatchHandler& handler,
                                   std::stop_token stop) {
+  if (!ns.empty()) PODCACHE_RETURN_IF_ERROR(CheckNamespace(type, ns));
   const bool initial = options.send_initial_events;
   const std::string query =
       QueryString({{"watch", "true"},

@@ -36,10 +36,6 @@ std::string PercentEncode(std::string_view text) {
     result.push_back(kHex[byte >> 4]);
     result.push_back(kHex[byte & 15]);
   }
-  // "." and ".." would be folded away by HTTP clients and proxies, and the request would reach
-  // another object. No encoding helps, since %2E means the same; a doubled escape makes the name
-  // one that cannot exist.
-  if (result == "." || result == "..") return result.size() == 1 ? "%252E" : "%252E%252E";
   return result;
 }
 
@@ -59,6 +55,11 @@ std::string ObjectPath(const ObjectRef& ref) {
   std::string path = CollectionPath(ref.type, ref.ns).append("/").append(PercentEncode(ref.name));
   if (!ref.subresource.empty()) path.append("/").append(PercentEncode(ref.subresource));
   return path;
+}
+
+bool IsPathSegment(std::string_view name) {
+  return !name.empty() && name != "." && name != ".." &&
+         name.find_first_of("/%") == std::string_view::npos;
 }
 
 std::string QueryString(const std::vector<std::pair<std::string_view, std::string>>& parameters) {

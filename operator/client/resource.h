@@ -60,9 +60,12 @@ struct ObjectRef {
   std::string subresource{};  // Empty for the object itself.
 };
 
-// Everything but unreserved characters of RFC 3986 becomes %XX, slashes included. "." and "..",
-// which no encoding protects from being folded, become text that names nothing.
+// Everything but unreserved characters of RFC 3986 becomes %XX, slashes included.
 std::string PercentEncode(std::string_view text);
+
+// Whether a name can stand in a path at all. Encoding does not save the others: the API server
+// splits the decoded path, so "a%2F" reaches "a", and an empty name reaches the whole collection.
+bool IsPathSegment(std::string_view name);
 
 // "/api/v1/namespaces/shop/pods"; with an empty ns the collection over all namespaces.
 std::string CollectionPath(const ResourceType& type, std::string_view ns);

@@ -109,6 +109,7 @@ TEST_P(InformerKubeTest, FollowsARunningServer) {
     if (event.after == nullptr) ++deleted;
   });
   informer.Start();
+  // With Debian's etcd 3.4.23 the API server refuses the WatchList, and the informer lists.
   ASSERT_TRUE(informer.WaitForSync(seconds(60), std::stop_token()));
   EXPECT_EQ(informer.store().size(), 1u);
   CreateConfigMap("after", {{"watched", "yes"}});

@@ -229,10 +229,26 @@ TEST_F(ReflectorWireTest, H_AWatchListIsSyncedOnlyAfterTheMarker) {
 }
 
 TEST_F(ReflectorWireTest, H_AServerWithoutWatchListIsListed) {
+  const ScriptedReply refusals[] = {
+      Fault(422, "Invalid"),
+      // As Kubernetes 1.35 answers on etcd 3.4.23.
+      {.chunks = {EventText("ERROR", R"({"kind":"Status","code":500,"reason":"InternalError"})")}}};
+  for (const ScriptedReply& refusal : refusals) {
+    Build({.use_watch_list = true});
+    EXPECT_EQ(Step(refusal), kAtOnce);
+    EXPECT_EQ(Step(ListReply("10", {PodText("a", "5")})), kAtOnce);
+    EXPECT_TRUE(LastWasList());
+    EXPECT_TRUE(informer_->HasSynced());
+  }
+}
+
+TEST_F(ReflectorWireTest, H_ABusyServerIsAskedForAWatchListAgain) {
   Build({.use_watch_list = true});
-  EXPECT_EQ(Step(Fault(422, "Invalid")), kAtOnce);
-  EXPECT_EQ(Step(ListReply("10", {PodText("a", "5")})), kAtOnce);
-  EXPECT_TRUE(LastWasList());
+  ScriptedReply busy = Fault(429, "TooManyRequests");
+  busy.headers = {"Retry-After: 3"};
+  EXPECT_EQ(Step(busy), seconds(3));
+  Step({.chunks = {BookmarkText("8", kMarker)}});
+  EXPECT_NE(LastTarget().find("sendInitialEvents=true"), std::string::npos);
   EXPECT_TRUE(informer_->HasSynced());
 }
 

@@ -137,7 +137,9 @@ TEST_F(HttpApiClientTest, ApplyIsAForcedYamlPatch) {
   EXPECT_EQ(last().target,
             "/api/v1/namespaces/shop/services/s/status?fieldManager=podcache-operator&force=true");
   EXPECT_EQ(last().content_type, "application/apply-patch+yaml");
-  EXPECT_EQ(last().body, R"({"apiVersion":"v1","kind":"Service"})");
+  // Name and namespace are filled in: the API server insists on them.
+  EXPECT_EQ(last().body,
+            R"({"apiVersion":"v1","kind":"Service","metadata":{"name":"s","namespace":"shop"}})");
   EXPECT_EQ(observer_.calls, std::vector<std::string>{"apply PATCH api:443 200"});
   EXPECT_FALSE(client_.Apply(ref, service, {}).ok());  // Nothing is sent without a manager.
   EXPECT_EQ(transport_.requests.size(), 1u);
@@ -169,6 +171,24 @@ TEST_F(HttpApiClientTest, DeleteWithPreconditions) {
             nlohmann::json::parse(
                 R"({"apiVersion":"v1","kind":"DeleteOptions","preconditions":{"uid":"u1"},
                                       "gracePeriodSeconds":0,"propagationPolicy":"Orphan"})"));
+}
+
+TEST_F(HttpApiClientTest, NothingIsSentForNamesThatWouldReachSomethingElse) {
+  const ObjectRef nameless{.type = kPods, .ns = "shop"};  // The whole collection.
+  EXPECT_EQ(client_.Delete(nameless, {}).code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_FALSE(client_.Get({.type = kPods, .ns = "", .name = "a"}).ok());
+  EXPECT_FALSE(client_.Get({.type = kPods, .ns = "shop", .name = "a/"}).ok());
+  EXPECT_FALSE(client_.Update({.type = kPods, .ns = "..", .name = "a"}, Object(), {}).ok());
+  EXPECT_FALSE(client_.Patch({.type = kNodes, .name = "."}, PatchType::kMerge, {}, {}).ok());
+  EXPECT_FALSE(
+      client_.Apply({.type = kNodes, .name = "a%2F"}, Object(), {.field_manager = "m"}).ok());
+  EXPECT_FALSE(client_
+                   .CreateSubresource({.type = kPods, .ns = "a", .name = "b", .subresource = "x/y"},
+                                      Object(), {})
+                   .ok());
+  EXPECT_FALSE(client_.Create(kPods, Object(), {}).ok());
+  EXPECT_FALSE(client_.List(kPods, "a/b", {}).ok());
+  EXPECT_TRUE(transport_.requests.empty());
 }
 
 TEST_F(HttpApiClientTest, EvictionGoesThroughTheSubresource) {

@@ -28,11 +28,13 @@ TEST(ResourceTest, EverySegmentIsEncoded) {
   EXPECT_EQ(PercentEncode(std::string_view("\0\xff", 2)), "%00%FF");
 }
 
-TEST(ResourceTest, DotsCannotReachAnotherObject) {
-  EXPECT_EQ(ObjectPath({.type = kPods, .ns = "..", .name = "."}),
-            "/api/v1/namespaces/%252E%252E/pods/%252E");
-  EXPECT_EQ(PercentEncode("..."), "...");
-  EXPECT_EQ(PercentEncode("a..b"), "a..b");
+TEST(ResourceTest, NamesThatNoEncodingSaves) {
+  for (const char* name : {"", ".", "..", "a/", "/", "a/b", "a%2Fb", "%"}) {
+    EXPECT_FALSE(IsPathSegment(name)) << name;
+  }
+  for (const char* name : {"a", "...", "a..b", "é", "system:node:n1", "a?b#c"}) {
+    EXPECT_TRUE(IsPathSegment(name)) << name;
+  }
 }
 
 TEST(ResourceTest, ALongNameIsNeverCut) {
