@@ -71,7 +71,9 @@ class AdminSideDoors final : public SideDoors {
     return true;
   }
 
-  void SetReady(bool ready) override { servers_->SetReady(ready); }
+  void SetReady(bool ready) override {
+    if (servers_ != nullptr) servers_->SetReady(ready);
+  }
   void Stop() override {
     if (servers_ != nullptr) servers_->Stop();
   }

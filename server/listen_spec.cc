@@ -8,7 +8,9 @@ namespace podcache::server {
 
 namespace {
 
-bool StartsWith(std::string_view text, std::string_view prefix) { return text.substr(0, prefix.size()) == prefix; }
+bool StartsWith(std::string_view text, std::string_view prefix) {
+  return text.substr(0, prefix.size()) == prefix;
+}
 
 // Takes "name[…]:" off the front and gives what stands in the brackets.
 bool TakeBracketed(std::string_view& text, std::string_view name, std::string_view& content) {
@@ -19,7 +21,8 @@ bool TakeBracketed(std::string_view& text, std::string_view name, std::string_vi
   return true;
 }
 
-// Takes memcached's prefixes off the front; false with a reason where one asks for what is not there.
+// Takes memcached's prefixes off the front; false with a reason where one asks for what is not
+// there.
 bool TakePrefixes(std::string_view& text, std::string& error) {
   while (true) {
     std::string_view content;
@@ -32,7 +35,8 @@ bool TakePrefixes(std::string_view& text, std::string& error) {
     }
     if (TakeBracketed(text, "proto[", content)) {
       if (content == "ascii") continue;
-      error = "-l: the protocol \"" + std::string(content) + "\" is not supported by this release; ascii is";
+      error = "-l: the protocol \"" + std::string(content) +
+              "\" is not supported by this release; ascii is";
       return false;
     }
     for (const std::string_view tls : {"notls:", "btls:", "mtls:"}) {
@@ -57,8 +61,8 @@ std::uint16_t PortToBind(int port) { return static_cast<std::uint16_t>(port < 0 
 
 }  // namespace
 
-bool ParseListenSpecs(const std::vector<std::string>& values, int default_port, std::vector<ListenSpec>& specs,
-                      std::string& error) {
+bool ParseListenSpecs(const std::vector<std::string>& values, int default_port,
+                      std::vector<ListenSpec>& specs, std::string& error) {
   for (const std::string& value : values) {
     std::string_view rest = value;
     while (true) {
@@ -81,7 +85,8 @@ bool ParseListenSpecs(const std::vector<std::string>& values, int default_port, 
 }
 
 bool ResolveListenAddresses(const std::vector<ListenSpec>& specs, bool loopback, int default_port,
-                            std::vector<std::vector<net::SocketAddress>>& groups, std::string& error) {
+                            std::vector<std::vector<net::SocketAddress>>& groups,
+                            std::string& error) {
   if (specs.empty()) {
     if (default_port == 0) return true;
     const std::uint16_t port = PortToBind(default_port);

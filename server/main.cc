@@ -23,7 +23,8 @@ namespace {
 constexpr std::uint64_t kSmallestMemoryBytes = 1ULL << 20;
 
 void PrintVersion() {
-  std::printf("podcached %s (memcached %s)\n", std::string(Version()).c_str(), std::string(ProtocolVersion()).c_str());
+  std::printf("podcached %s (memcached %s)\n", std::string(Version()).c_str(),
+              std::string(ProtocolVersion()).c_str());
 }
 
 int Refuse(const std::string& error, int exit_code) {
@@ -49,7 +50,8 @@ bool PrintAndEnd(const Options& options) {
 void ArrangeOptional(const Options& options) {
   std::string error;
   if (options.core_dumps && !RaiseCoreLimit(error)) LogWarning(error);
-  if (options.large_pages) LogWarning("-L: the kernel decides about large pages by itself; nothing to switch on");
+  if (options.large_pages)
+    LogWarning("-L: the kernel decides about large pages by itself; nothing to switch on");
 }
 
 int Main(int argc, const char* const* argv) {
@@ -62,18 +64,22 @@ int Main(int argc, const char* const* argv) {
 
   PodConfig pod;
   const char* const pod_text = std::getenv("PODCACHE_POD_CONFIG");
-  if (pod_text != nullptr && !ParsePodConfig(pod_text, pod, error)) return Refuse(error, kExitUsage);
+  if (pod_text != nullptr && !ParsePodConfig(pod_text, pod, error))
+    return Refuse(error, kExitUsage);
 
   const cgroup::Reader cgroup;
   StartSizes sizes;
-  if (!ChooseStartSizes(options, pod_text != nullptr ? &pod : nullptr, LookAround(cgroup), kSmallestMemoryBytes, sizes,
-                        error)) {
+  if (!ChooseStartSizes(options, pod_text != nullptr ? &pod : nullptr, LookAround(cgroup),
+                        kSmallestMemoryBytes, sizes, error)) {
     return Refuse(error, kExitUsage);
   }
   for (const std::string& note : sizes.notes) LogWarning(note);
 
   ArrangeOptional(options);
-  if (!EnsureDescriptors(sizes.max_connections, error)) return Refuse(error, kExitOsError);
+  if (!EnsureDescriptors(sizes.max_connections, !options.max_connections_given, error)) {
+    return Refuse(error, kExitOsError);
+  }
+  if (!error.empty()) LogWarning(error);
   if (!DropPrivileges(options.user, error)) return Refuse(error, kExitUsage);
   if (options.daemonize && !Daemonize(error)) return Refuse(error, kExitOsError);
   if (options.lock_memory && !LockMemory(error)) LogWarning("-k: " + error);

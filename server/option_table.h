@@ -1,6 +1,7 @@
 // The one table of options: what the parser accepts, what --help prints.
 //
-// Threads: constant data. A row's `apply` puts one given value into Options, or says what is wrong with it.
+// Threads: constant data. A row's `apply` puts one given value into Options, or says what is wrong
+// with it.
 #pragma once
 
 #include <span>

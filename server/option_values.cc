@@ -53,7 +53,8 @@ bool ReadOctalMode(std::string_view text, unsigned& mode) {
 
 std::string NotANumber(std::string_view text, std::int64_t low, std::int64_t high) {
   std::string message = "\"" + std::string(text) + "\" is not a number ";
-  if (high == std::numeric_limits<std::int64_t>::max()) return message + "of at least " + std::to_string(low);
+  if (high == std::numeric_limits<std::int64_t>::max())
+    return message + "of at least " + std::to_string(low);
   return message + "between " + std::to_string(low) + " and " + std::to_string(high);
 }
 

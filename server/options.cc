@@ -85,7 +85,8 @@ bool CheckListening(const Options& options, std::string& error) {
     error = "nothing to listen on: the TCP port is 0 and there is no Unix socket";
   }
   std::vector<ListenSpec> specs;
-  return error.empty() && ParseListenSpecs(options.listen, options.port.value_or(11211), specs, error) &&
+  return error.empty() &&
+         ParseListenSpecs(options.listen, options.port.value_or(11211), specs, error) &&
          CheckUnixPath("-s", options.unix_socket, error) &&
          CheckUnixPath("--extra-unix-socket", options.extra_unix_socket, error);
 }
@@ -109,12 +110,15 @@ bool ValidateOptions(const Options& options, std::string& error) {
   const command::SettingsReport& settings = options.settings;
   if (options.memory_bytes && options.max_item_size_given &&
       settings.item_size_max > *options.memory_bytes / 2) {
-    error = "-I: an item of " + std::to_string(settings.item_size_max) + " bytes is more than half of the memory of " +
-            std::to_string(*options.memory_bytes) + " bytes";
+    error = "-I: an item of " + std::to_string(settings.item_size_max) +
+            " bytes is more than half of the memory of " + std::to_string(*options.memory_bytes) +
+            " bytes";
     return false;
   }
   if (!CheckLru(settings, error) || !CheckListening(options, error)) return false;
-  if (!options.http_listen.empty() && !CheckListenAddress("--http-listen", options.http_listen, error)) return false;
+  if (!options.http_listen.empty() &&
+      !CheckListenAddress("--http-listen", options.http_listen, error))
+    return false;
   for (const std::string& address : options.admin_listen) {
     if (!CheckListenAddress("--admin-listen", address, error)) return false;
   }

@@ -1,10 +1,12 @@
-// The command line of podcached: memcached's options that exist for the text protocol, and our own long ones.
+// The command line of podcached: memcached's options that exist for the text protocol, and our own
+// long ones.
 //
-// One table (option_table.h) feeds the parser, --help and the documentation. Options are fixed once they are parsed; what
-// changes while the server runs belongs to RuntimeConfig.
+// One table (option_table.h) feeds the parser, --help and the documentation. Options are fixed once
+// they are parsed; what changes while the server runs belongs to RuntimeConfig.
 //
-// Source: protocol.md 9 in short: must = works; accept = checked, shown in `stats settings`, otherwise without effect;
-// later = refused with a message until its feature exists; out = refused for ever.
+// Source: protocol.md 9 in short: must = works; accept = checked, shown in `stats settings`,
+// otherwise without effect; later = refused with a message until its feature exists; out = refused
+// for ever.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +31,7 @@ struct Options {
   bool loopback = false;
   std::string unix_socket;
   std::string extra_unix_socket;
-  std::string http_listen = "*:9150";  // Empty: off.
+  std::string http_listen = "*:9150";                          // Empty: off.
   std::vector<std::string> admin_listen = {"127.0.0.1:9151"};  // Empty: off.
   // Not given on the command line: then a port in use is no reason not to start.
   bool http_listen_is_default = true;
@@ -53,8 +55,8 @@ struct Options {
   bool license = false;
   bool version = false;
 
-  // Everything that `stats settings` shows, with memcached's defaults except for -R: most options live here and
-  // nowhere else.
+  // Everything that `stats settings` shows, with memcached's defaults except for -R: most options
+  // live here and nowhere else.
   command::SettingsReport settings;
 
   Options() { settings.reqs_per_event = 500; }

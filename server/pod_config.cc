@@ -42,7 +42,8 @@ void ReadNumber(const json& object, const char* member, std::uint64_t low, std::
 
 void ReadBytes(const json& object, const char* member, std::uint64_t low, std::uint64_t& target) {
   const json* const value = Find(object, member);
-  if (value != nullptr) target = Number(*value, member, low, std::numeric_limits<std::int64_t>::max());
+  if (value != nullptr)
+    target = Number(*value, member, low, std::numeric_limits<std::int64_t>::max());
 }
 
 std::string Text(const json& value, const std::string& member) {

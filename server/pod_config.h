@@ -1,6 +1,8 @@
-// The configuration that travels with a pod: PODCACHE_POD_CONFIG, written by the operator, read once at start.
+// The configuration that travels with a pod: PODCACHE_POD_CONFIG, written by the operator, read
+// once at start.
 //
-// Source: docs/designs/0001-pod-contract.md. Unknown members are ignored; a missing table of rules means the built-in rule.
+// Source: docs/designs/0001-pod-contract.md. Unknown members are ignored; a missing table of rules
+// means the built-in rule.
 #pragma once
 
 #include <cstdint>

@@ -41,30 +41,37 @@ bool DropPrivileges(const std::string& user, std::string& error) {
     return false;
   }
   if (entry->pw_uid == ::getuid()) return true;
-  if (::setgroups(0, nullptr) != 0 || ::setgid(entry->pw_gid) != 0 || ::setuid(entry->pw_uid) != 0) {
+  if (::setgroups(0, nullptr) != 0 || ::setgid(entry->pw_gid) != 0 ||
+      ::setuid(entry->pw_uid) != 0) {
     return Fail(error, "cannot become user \"" + user + "\"");
   }
   return true;
 }
 
-bool EnsureDescriptors(std::uint32_t max_connections, std::string& error) {
+bool EnsureDescriptors(std::uint32_t& max_connections, bool may_lower, std::string& error) {
   const rlim_t needed = rlim_t{max_connections} + kOtherDescriptors;
   rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return Fail(error, "cannot read the descriptor limit");
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0)
+    return Fail(error, "cannot read the descriptor limit");
   if (limit.rlim_cur >= needed) return true;
-  const rlim_t old_hard = limit.rlim_max;
-  limit.rlim_cur = needed;
-  limit.rlim_max = std::max(limit.rlim_max, needed);
+  const rlim_t allowed = limit.rlim_max;
+  limit = {needed, std::max(allowed, needed)};
   if (::setrlimit(RLIMIT_NOFILE, &limit) == 0) return true;
-  error = "-c: " + std::to_string(max_connections) + " clients need a descriptor limit of " + std::to_string(needed) +
-          ", but the system allows " + std::to_string(old_hard);
-  return false;
+  error = "-c: " + std::to_string(max_connections) + " clients need a descriptor limit of " +
+          std::to_string(needed) + ", but the system allows " + std::to_string(allowed);
+  limit = {allowed, allowed};
+  if (!may_lower || allowed <= kOtherDescriptors || ::setrlimit(RLIMIT_NOFILE, &limit) != 0) {
+    return false;
+  }
+  max_connections = static_cast<std::uint32_t>(allowed - kOtherDescriptors);
+  return true;
 }
 
 bool RaiseCoreLimit(std::string& error) {
   rlimit limit{RLIM_INFINITY, RLIM_INFINITY};
   if (::setrlimit(RLIMIT_CORE, &limit) == 0) return true;
-  if (::getrlimit(RLIMIT_CORE, &limit) != 0) return Fail(error, "cannot read the limit of core files");
+  if (::getrlimit(RLIMIT_CORE, &limit) != 0)
+    return Fail(error, "cannot read the limit of core files");
   limit.rlim_cur = limit.rlim_max;
   if (::setrlimit(RLIMIT_CORE, &limit) != 0 || limit.rlim_cur == 0) {
     return Fail(error, "cannot raise the limit of core files");
@@ -104,7 +111,8 @@ bool WritePortFile(const std::string& path, const std::string& text, std::string
   std::ofstream file(temporary, std::ios::trunc);
   file << text;
   file.close();
-  if (!file || std::rename(temporary.c_str(), path.c_str()) != 0) return Fail(error, "cannot write the port file " + path);
+  if (!file || std::rename(temporary.c_str(), path.c_str()) != 0)
+    return Fail(error, "cannot write the port file " + path);
   return true;
 }
 

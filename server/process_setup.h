@@ -1,6 +1,8 @@
-// What a server arranges with the operating system before it serves: user, descriptors, memory locking, background, files.
+// What a server arranges with the operating system before it serves: user, descriptors, memory
+// locking, background, files.
 //
-// Threads: start-up only, before there are others. Each function returns false with one line of reason on failure.
+// Threads: start-up only, before there are others. Each function returns false with one line of
+// reason on failure.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +12,9 @@ namespace podcache::server {
 
 // As root a user must be named, as in memcached; for others the name is without effect.
 bool DropPrivileges(const std::string& user, std::string& error);
-// Raises the descriptor limit, if necessary, so that so many clients fit.
-bool EnsureDescriptors(std::uint32_t max_connections, std::string& error);
+// Raises the descriptor limit, if necessary, so that so many clients fit. Where the system does not
+// allow it the number is lowered to what fits, if it may be, and the reason is given all the same.
+bool EnsureDescriptors(std::uint32_t& max_connections, bool may_lower, std::string& error);
 bool RaiseCoreLimit(std::string& error);
 bool LockMemory(std::string& error);
 // Goes on in a child without terminal; the parent ends here.

@@ -5,8 +5,8 @@
 namespace podcache::server {
 
 namespace {
-// Between two looks: quickly while something moves, else often enough to follow a lowered cgroup before the kernel has to
-// act (the reads cost some ten microseconds).
+// Between two looks: quickly while something moves, else often enough to follow a lowered cgroup
+// before the kernel has to act (the reads cost some ten microseconds).
 constexpr std::chrono::milliseconds kBusyPeriod{10};
 constexpr std::chrono::milliseconds kIdlePeriod{200};
 }  // namespace

@@ -1,6 +1,8 @@
-// The thread that keeps an eye on the cgroup and on a resize under way: it calls RuntimeConfig::Poll.
+// The thread that keeps an eye on the cgroup and on a resize under way: it calls
+// RuntimeConfig::Poll.
 //
-// Threads: its own; started by the constructor, joined by the destructor. Ownership: `runtime` outlives this.
+// Threads: its own; started by the constructor, joined by the destructor. Ownership: `runtime`
+// outlives this.
 #pragma once
 
 #include <chrono>

@@ -49,7 +49,8 @@ UpdateResult RuntimeConfig::CheckMemoryTarget(std::uint64_t target_bytes) const 
   }
   const auto limit = cgroup_.MemoryLimitBytes();
   if (limit && !sizing::InvariantHolds(fixed_.sizing.memory, target_bytes, *limit)) {
-    const std::uint64_t needed = sizing::RequiredCgroupLimitBytes(fixed_.sizing.memory, target_bytes);
+    const std::uint64_t needed =
+        sizing::RequiredCgroupLimitBytes(fixed_.sizing.memory, target_bytes);
     return Refused(UpdateCode::kExceedsCgroup,
                    "memory target of " + Bytes(target_bytes) + " needs a cgroup memory limit of " +
                        Bytes(needed) + ", but the limit is " + Bytes(*limit));
@@ -81,9 +82,9 @@ UpdateResult RuntimeConfig::SetThreadTarget(std::uint32_t threads) {
   const bool changes = pool_.threads_target() != threads || pool_.threads_running() != threads;
   const bool done = pool_.SetThreads(threads);
   if (!done) {
-    result = Refused(UpdateCode::kFailed,
-                     "the system gives no more threads than the " +
-                         std::to_string(pool_.threads_running()) + " that are running");
+    result = Refused(UpdateCode::kFailed, "the system gives no more threads than the " +
+                                              std::to_string(pool_.threads_running()) +
+                                              " that are running");
   }
   MutexLock lock(mutex_);
   if (!done) ++counters_.thread_resizes_failed;
@@ -103,8 +104,11 @@ bool RuntimeConfig::ApplyLocked() {
   if (wanted == applied_bytes_) return true;
   if (resize_.active) FinishResizeLocked(ResizeResult::kSuperseded);
   const bool grows = wanted > store_.resize_state().limit_bytes;
-  resize_ = Resize{true, grows ? ResizeDirection::kGrow : ResizeDirection::kShrink, 0,
-                   clock_.MonotonicNow(), {}};
+  resize_ = Resize{true,
+                   grows ? ResizeDirection::kGrow : ResizeDirection::kShrink,
+                   0,
+                   clock_.MonotonicNow(),
+                   {}};
   if (!store_.SetMemoryTarget(wanted)) {
     FinishResizeLocked(ResizeResult::kFailed);
     return false;
@@ -171,8 +175,9 @@ ResizeProgress RuntimeConfig::progress() {
   progress.items_evicted = state.evicted_items;
   progress.elapsed = resize_.active ? clock_.MonotonicNow() - resize_.started : resize_.took;
   if (resize_.active) {
-    progress.state = resize_.direction == ResizeDirection::kGrow ? ResizeProgress::State::kGrowing
-                                                                 : ResizeProgress::State::kShrinking;
+    progress.state = resize_.direction == ResizeDirection::kGrow
+                         ? ResizeProgress::State::kGrowing
+                         : ResizeProgress::State::kShrinking;
   }
   progress.done = !resize_.active && progress.threads.running == progress.threads.target;
   return progress;

@@ -1,15 +1,17 @@
-// The settings that change while the server runs, memory and worker threads, with one owner: this class.
+// The settings that change while the server runs, memory and worker threads, with one owner: this
+// class.
 //
-// Whoever changes them (gRPC, a command, the cgroup guard) goes through here, so that the rules hold at one place:
+// Whoever changes them (gRPC, a command, the cgroup guard) goes through here, so that the rules
+// hold at one place:
 //   - what is asked for (`target`) is kept apart from what is in force (`limit`, `running`);
 //   - the memory in force never exceeds what the cgroup holds under the sizing rule in use:
 //       limit × (1 + overhead_percent / 100) + overhead_fixed_bytes ≤ cgroup limit
-//     When somebody lowers the cgroup the limit follows at once; when it rises again the limit returns to the target, never
-//     beyond it.
+//     When somebody lowers the cgroup the limit follows at once; when it rises again the limit
+//     returns to the target, never beyond it.
 //
-// Threads: every function may be called from any thread. Poll() is called by one thread, the server's guard.
-// Ownership: store, pool, cgroup reader and clock outlive this.
-// Source: "Live resize" in docs/architecture.md, docs/designs/0001.
+// Threads: every function may be called from any thread. Poll() is called by one thread, the
+// server's guard. Ownership: store, pool, cgroup reader and clock outlive this. Source: "Live
+// resize" in docs/architecture.md, docs/designs/0001.
 #pragma once
 
 #include <array>
@@ -89,12 +91,13 @@ struct ResizeProgress {
   MemorySettings memory;
   ThreadSettings threads;
   std::uint64_t resident_bytes = 0;
-  std::uint64_t items_evicted = 0;        // By this resize.
-  std::chrono::nanoseconds elapsed{0};    // Since it was asked for; of the last one when idle.
-  bool done = true;                       // Nothing is under way any more.
+  std::uint64_t items_evicted = 0;      // By this resize.
+  std::chrono::nanoseconds elapsed{0};  // Since it was asked for; of the last one when idle.
+  bool done = true;                     // Nothing is under way any more.
 };
 
-// Upper bounds of podcache_memory_resize_duration_seconds in milliseconds; one more bucket is above all.
+// Upper bounds of podcache_memory_resize_duration_seconds in milliseconds; one more bucket is above
+// all.
 inline constexpr std::array<std::uint32_t, 10> kResizeBucketsMs = {10,   50,   100,  250,   500,
                                                                    1000, 2500, 5000, 15000, 60000};
 
@@ -103,23 +106,28 @@ struct ResizeCounters {
   template <class T, class Enum>
   using PerEnum = std::array<T, static_cast<std::size_t>(Enum::kCount)>;
   PerEnum<PerEnum<std::uint64_t, ResizeResult>, ResizeDirection> memory_resizes{};
-  PerEnum<std::array<std::uint64_t, kResizeBucketsMs.size() + 1>, ResizeDirection> duration_buckets{};
+  PerEnum<std::array<std::uint64_t, kResizeBucketsMs.size() + 1>, ResizeDirection>
+      duration_buckets{};
   PerEnum<double, ResizeDirection> duration_sum_seconds{};
-  std::uint64_t pressure_shrinks = 0;  // The guard lowered the limit because the cgroup was lowered.
+  std::uint64_t pressure_shrinks =
+      0;  // The guard lowered the limit because the cgroup was lowered.
   std::uint64_t thread_resizes_done = 0;
   std::uint64_t thread_resizes_failed = 0;
 };
 
 class RuntimeConfig {
  public:
-  // `memory_target_bytes` is what was asked for at start; the store may have been made with less (a smaller cgroup).
+  // `memory_target_bytes` is what was asked for at start; the store may have been made with less (a
+  // smaller cgroup).
   RuntimeConfig(store::Store& store, net::WorkerPool& pool, const cgroup::Reader& cgroup,
                 const Clock& clock, FixedSettings fixed, std::uint64_t memory_target_bytes);
 
-  // Both return as soon as the change is accepted; it runs on by itself. Asking for what is already so is kOk.
+  // Both return as soon as the change is accepted; it runs on by itself. Asking for what is already
+  // so is kOk.
   UpdateResult SetMemoryTarget(std::uint64_t target_bytes);
   UpdateResult SetThreadTarget(std::uint32_t threads);
-  // Whether SetMemoryTarget/SetThreadTarget would accept, changing nothing: for updates of several fields at once.
+  // Whether SetMemoryTarget/SetThreadTarget would accept, changing nothing: for updates of several
+  // fields at once.
   UpdateResult CheckMemoryTarget(std::uint64_t target_bytes) const;
   UpdateResult CheckThreadTarget(std::uint32_t threads) const;
 
@@ -131,7 +139,8 @@ class RuntimeConfig {
   const FixedSettings& fixed() const { return fixed_; }
   const cgroup::Reader& cgroup() const { return cgroup_; }
 
-  // Looks at the cgroup and at the resize under way. Called several times a second. Returns whether one is under way.
+  // Looks at the cgroup and at the resize under way. Called several times a second. Returns whether
+  // one is under way.
   bool Poll();
 
  private:

@@ -20,22 +20,26 @@ constexpr int kDefaultPort = 11211;
 // memcached's words for a client above -c.
 constexpr char kTooManyConnections[] = "ERROR Too many open connections\r\n";
 
-net::PoolSettings MakePoolSettings(const Options& options, const StartSizes& sizes, store::Store& store) {
+net::PoolSettings MakePoolSettings(const Options& options, const StartSizes& sizes,
+                                   store::Store& store) {
   net::PoolSettings settings;
   settings.max_connections = sizes.max_connections;
   settings.worker.idle_timeout = std::chrono::seconds(options.settings.idle_timeout);
-  settings.worker.charge_memory = [&store](std::int64_t delta_bytes) { store.ChargeExternal(delta_bytes); };
+  settings.worker.charge_memory = [&store](std::int64_t delta_bytes) {
+    store.ChargeExternal(delta_bytes);
+  };
   return settings;
 }
 
 std::uint64_t Microseconds(const timeval& time) {
-  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000 + static_cast<std::uint64_t>(time.tv_usec);
+  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000 +
+         static_cast<std::uint64_t>(time.tv_usec);
 }
 
 }  // namespace
 
-Server::Server(const Options& options, const StartSizes& sizes, const cgroup::Reader& cgroup, const Clock& clock,
-               std::string config_hash)
+Server::Server(const Options& options, const StartSizes& sizes, const cgroup::Reader& cgroup,
+               const Clock& clock, std::string config_hash)
     : options_(options),
       sizes_(sizes),
       cgroup_(cgroup),
@@ -56,14 +60,17 @@ bool Server::Start(std::string& error) {
     if (!ResolveListenAddresses(specs, options_.loopback, port, addresses_, error)) return false;
   }
   std::vector<net::ListenSocket> sockets;
-  return WatchSignals(error) && side_doors_->Check(error) && side_doors_->Start(error) && StartStore(error) &&
-         StartWorkers(error) && OpenSockets(sockets, error) && WriteFiles(sockets, error) &&
-         side_doors_->Serve(RunningParts{*store_, *pool_, *runtime_, counters_, *this, clock_}, error) &&
+  return WatchSignals(error) && side_doors_->Check(error) && side_doors_->Start(error) &&
+         StartStore(error) && StartWorkers(error) && OpenSockets(sockets, error) &&
+         WriteFiles(sockets, error) &&
+         side_doors_->Serve(RunningParts{*store_, *pool_, *runtime_, counters_, *this, clock_},
+                            error) &&
          StartListening(std::move(sockets), error);
 }
 
 bool Server::WatchSignals(std::string& error) {
-  stop_signal_.Start(loop_, [](void*) {}, nullptr);
+  stop_signal_.Start(
+      loop_, [](void*) {}, nullptr);
   const auto watch = [this](int signal, net::WatchCallback callback) {
     signal_watches_.push_back(std::make_unique<net::Watch>());
     return signal_watches_.back()->StartSignal(loop_, signal, callback, this);
@@ -86,7 +93,8 @@ bool Server::StartStore(std::string& error) {
   try {
     store_ = std::make_unique<store::Store>(wanted, clock_);
   } catch (const std::exception& failure) {
-    error = "cannot set up " + std::to_string(sizes_.memory_limit_bytes) + " bytes of memory: " + failure.what();
+    error = "cannot set up " + std::to_string(sizes_.memory_limit_bytes) +
+            " bytes of memory: " + failure.what();
     return false;
   }
   return true;
@@ -98,10 +106,13 @@ bool Server::StartWorkers(std::string& error) {
   commands.shutdown_enabled = options_.settings.shutdown_command;
   commands.requests_per_turn = static_cast<std::uint32_t>(options_.settings.reqs_per_event);
   handlers_ = NewSessionFactory(*store_, counters_, *this, clock_, commands);
-  pool_ = std::make_unique<net::WorkerPool>(*handlers_, clock_, MakePoolSettings(options_, sizes_, *store_));
+  pool_ = std::make_unique<net::WorkerPool>(*handlers_, clock_,
+                                            MakePoolSettings(options_, sizes_, *store_));
   listener_ = std::make_unique<net::Listener>(
-      loop_, *pool_, clock_, net::ListenerSettings{kTooManyConnections, options_.settings.maxconns_fast});
-  FixedSettings fixed{sizes_.sizing, config_hash_, sizes_.max_connections, sizes_.max_item_size_bytes};
+      loop_, *pool_, clock_,
+      net::ListenerSettings{kTooManyConnections, options_.settings.maxconns_fast});
+  FixedSettings fixed{sizes_.sizing, config_hash_, sizes_.max_connections,
+                      sizes_.max_item_size_bytes};
   runtime_ = std::make_unique<RuntimeConfig>(*store_, *pool_, cgroup_, clock_, std::move(fixed),
                                              sizes_.memory_target_bytes);
   if (!pool_->SetThreads(sizes_.threads)) {
@@ -137,7 +148,9 @@ bool Server::WriteFiles(const std::vector<net::ListenSocket>& sockets, std::stri
     }
     if (!WritePortFile(path, text, error)) return false;
   }
-  return options_.pid_file.empty() || WritePidFile(options_.pid_file, error);
+  if (options_.pid_file.empty()) return true;
+  pid_file_written_ = WritePidFile(options_.pid_file, error);
+  return pid_file_written_;
 }
 
 bool Server::StartListening(std::vector<net::ListenSocket> sockets, std::string& error) {
@@ -162,12 +175,12 @@ void Server::RequestStop() noexcept {
 }
 
 void Server::Stop() {
-  if (store_ != nullptr && listener_ != nullptr && listener_->report().accepting) side_doors_->SetReady(false);
+  side_doors_->SetReady(false);
   if (listener_ != nullptr) listener_->Stop();
   guard_.reset();
   if (pool_ != nullptr) pool_->Stop(kDrainTime);
   side_doors_->Stop();
-  if (!options_.pid_file.empty() && store_ != nullptr) ::unlink(options_.pid_file.c_str());
+  if (std::exchange(pid_file_written_, false)) ::unlink(options_.pid_file.c_str());
   listener_.reset();
   runtime_.reset();
   pool_.reset();
@@ -181,10 +194,12 @@ command::ServerStats Server::Stats() const {
   ::getrusage(RUSAGE_SELF, &usage);
   const net::PoolReport pool = pool_->Report();
   const net::ListenerReport listener = listener_->report();
-  const auto uptime = std::chrono::duration_cast<std::chrono::seconds>(clock_.MonotonicNow() - started_).count();
+  const auto uptime =
+      std::chrono::duration_cast<std::chrono::seconds>(clock_.MonotonicNow() - started_).count();
   stats.pid = ::getpid();
   stats.uptime_seconds = static_cast<std::uint64_t>(uptime);
-  // By the start, not by the wall clock now: the difference of the two stays the same when somebody sets the clock.
+  // By the start, not by the wall clock now: the difference of the two stays the same when somebody
+  // sets the clock.
   stats.unix_time_seconds = start_unix_seconds_ + uptime;
   stats.libevent_version = net::LibeventVersion();
   stats.user_cpu_us = Microseconds(usage.ru_utime);
@@ -216,12 +231,15 @@ command::SettingsReport Server::Settings() const {
   settings.verbosity = verbosity_.load();
   settings.domain_socket = options_.unix_socket;
   settings.tcpport = bound_.empty() ? 0 : bound_.front().port();
-  for (const std::string& value : options_.listen) settings.inter += (settings.inter.empty() ? "" : ",") + value;
+  for (const std::string& value : options_.listen)
+    settings.inter += (settings.inter.empty() ? "" : ",") + value;
   if (options_.loopback) settings.inter = "127.0.0.1,[::1]";
   return settings;
 }
 
-bool Server::SetMemoryLimit(std::uint64_t limit_bytes) { return runtime_->SetMemoryTarget(limit_bytes).ok(); }
+bool Server::SetMemoryLimit(std::uint64_t limit_bytes) {
+  return runtime_->SetMemoryTarget(limit_bytes).ok();
+}
 
 void Server::SetVerbosity(int level) {
   verbosity_.store(level);

@@ -1,15 +1,16 @@
-// The composition root: builds the parts of a server, starts them, stops them. Nothing else knows all of them.
+// The composition root: builds the parts of a server, starts them, stops them. Nothing else knows
+// all of them.
 //
 // Start, in this order; each step may refuse, then what was started is stopped again:
-//   names resolved → HTTP listens (alive, not ready) → store → workers → live settings and their guard → sockets bound →
-//   port and pid files → admin API → clients accepted → ready
+//   names resolved → HTTP listens (alive, not ready) → store → workers → live settings and their
+//   guard → sockets bound → port and pid files → admin API → clients accepted → ready
 // Stop, in this order:
-//   ready false → stop accepting → finish requests in flight → close idle connections → deadline → close all → join the
-//   workers → close the side doors → free the store
+//   ready false → stop accepting → finish requests in flight → close idle connections → deadline →
+//   close all → join the workers → close the side doors → free the store
 //
-// Threads: the thread that calls Run owns the server and runs its event loop (signals, accepting). The ServerContext
-// functions are called by workers.
-// Ownership: options and clock outlive the server; members are destroyed in the reverse order of their dependencies.
+// Threads: the thread that calls Run owns the server and runs its event loop (signals, accepting).
+// The ServerContext functions are called by workers. Ownership: options and clock outlive the
+// server; members are destroyed in the reverse order of their dependencies.
 #pragma once
 
 #include <atomic>
@@ -39,8 +40,8 @@ inline constexpr std::chrono::milliseconds kDrainTime{800};
 
 class Server final : public command::ServerContext {
  public:
-  Server(const Options& options, const StartSizes& sizes, const cgroup::Reader& cgroup, const Clock& clock,
-         std::string config_hash);
+  Server(const Options& options, const StartSizes& sizes, const cgroup::Reader& cgroup,
+         const Clock& clock, std::string config_hash);
   ~Server() override;
 
   bool Start(std::string& error);
@@ -83,6 +84,7 @@ class Server final : public command::ServerContext {
   std::vector<std::unique_ptr<net::Watch>> signal_watches_;
   std::atomic<bool> stop_requested_{false};
   std::atomic<int> verbosity_;
+  bool pid_file_written_ = false;
 
   std::unique_ptr<SideDoors> side_doors_;
   metrics::CounterRegistry counters_;

@@ -1,4 +1,5 @@
-// The seam to what people and other programs look in through: HTTP (metrics, probes) and the gRPC admin API.
+// The seam to what people and other programs look in through: HTTP (metrics, probes) and the gRPC
+// admin API.
 //
 // Behind an interface because the core is also built without gRPC (ThreadSanitizer).
 // Threads: all functions from the server's main thread.

@@ -10,7 +10,8 @@ namespace podcache::server {
 
 namespace {
 
-// A thread with less memory than this to itself would spend it on its own buffers and open segments.
+// A thread with less memory than this to itself would spend it on its own buffers and open
+// segments.
 constexpr std::uint64_t kMemoryPerThread = 4ULL << 20;
 
 std::string Bytes(std::uint64_t bytes) { return std::to_string(bytes) + " bytes"; }
@@ -27,7 +28,8 @@ sizing::Rule ChooseRule(const PodConfig* pod, const Surroundings& place, StartSi
     sizes.sizing.rule_name = rule.name;
     return rule;
   }
-  if (const sizing::Rule* const rule = sizing::ChooseRule(pod->rules, place.host); rule != nullptr) {
+  if (const sizing::Rule* const rule = sizing::ChooseRule(pod->rules, place.host);
+      rule != nullptr) {
     sizes.sizing.source = SizingSource::kRule;
     sizes.sizing.rule_name = rule->name;
     return *rule;
@@ -80,22 +82,24 @@ void UseRuleMemory(const PodConfig* pod, const Surroundings& place, std::uint64_
     }
     return;
   }
-  sizes.notes.push_back("memory of " + Bytes(sizes.memory_target_bytes) + " needs a cgroup limit of " +
-                        Bytes(sizing::RequiredCgroupLimitBytes(sizes.sizing.memory, wanted)) +
-                        ", but it is " + Bytes(*place.cgroup_memory_bytes) + "; starting with " +
-                        Bytes(sizes.memory_limit_bytes));
+  sizes.notes.push_back(
+      "memory of " + Bytes(sizes.memory_target_bytes) + " needs a cgroup limit of " +
+      Bytes(sizing::RequiredCgroupLimitBytes(sizes.sizing.memory, wanted)) + ", but it is " +
+      Bytes(*place.cgroup_memory_bytes) + "; starting with " + Bytes(sizes.memory_limit_bytes));
 }
 
-std::uint32_t ChooseThreads(const Options& options, const PodConfig* pod, const sizing::ThreadRule& rule,
-                            const Surroundings& place, StartSizes& sizes) {
+std::uint32_t ChooseThreads(const Options& options, const PodConfig* pod,
+                            const sizing::ThreadRule& rule, const Surroundings& place,
+                            StartSizes& sizes) {
   if (options.threads) return *options.threads;
   if (pod != nullptr && pod->threads) return *pod->threads;
   const std::uint64_t basis = sizing::CpuBasisMilli(place.cgroup_cpu_milli, place.usable_cpus);
   const std::uint32_t by_cpu = sizing::ThreadCount(rule, basis);
-  const std::uint64_t by_memory = std::max<std::uint64_t>(sizes.memory_limit_bytes / kMemoryPerThread, 1);
+  const std::uint64_t by_memory =
+      std::max<std::uint64_t>(sizes.memory_limit_bytes / kMemoryPerThread, 1);
   if (by_memory >= by_cpu) return by_cpu;
-  sizes.notes.push_back("memory is enough for " + std::to_string(by_memory) + " threads instead of " +
-                        std::to_string(by_cpu));
+  sizes.notes.push_back("memory is enough for " + std::to_string(by_memory) +
+                        " threads instead of " + std::to_string(by_cpu));
   return static_cast<std::uint32_t>(by_memory);
 }
 
@@ -120,8 +124,8 @@ bool ChooseStartSizes(const Options& options, const PodConfig* pod, const Surrou
   }
   const std::uint64_t half = sizes.memory_limit_bytes / 2;
   if (options.max_item_size_given && sizes.max_item_size_bytes > half) {
-    error = "-I: an item of " + Bytes(sizes.max_item_size_bytes) + " is more than half of the memory of " +
-            Bytes(sizes.memory_limit_bytes);
+    error = "-I: an item of " + Bytes(sizes.max_item_size_bytes) +
+            " is more than half of the memory of " + Bytes(sizes.memory_limit_bytes);
     return false;
   }
   sizes.max_item_size_bytes = std::min(sizes.max_item_size_bytes, half);

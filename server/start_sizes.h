@@ -1,11 +1,12 @@
-// How much memory and how many threads a server starts with: what was given explicitly, else the pod's configuration under
-// the sizing rule that fits this place, else what the cgroup allows.
+// How much memory and how many threads a server starts with: what was given explicitly, else the
+// pod's configuration under the sizing rule that fits this place, else what the cgroup allows.
 //
 // Pure: everything it knows of the place comes in as values.
 //
-// Explicit values win and are never bent: a memory that cannot fit the cgroup is refused. What is chosen here always fits
-// (limit × (1 + overhead_percent / 100) + overhead_fixed_bytes ≤ cgroup limit), except where the cgroup is too small for any
-// cache: then the smallest possible one serves.
+// Explicit values win and are never bent: a memory that cannot fit the cgroup is refused. What is
+// chosen here always fits (limit × (1 + overhead_percent / 100) + overhead_fixed_bytes ≤ cgroup
+// limit), except where the cgroup is too small for any cache: then the smallest possible one
+// serves.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +20,8 @@
 
 namespace podcache::server {
 
-// What an explicit -m must leave free in the cgroup: the program itself, threads, and the slack of what counts pages.
+// What an explicit -m must leave free in the cgroup: the program itself, threads, and the slack of
+// what counts pages.
 inline constexpr sizing::MemoryRule kExplicitReserve{5, 24ULL << 20};
 // Without a table of rules.
 inline constexpr sizing::MemoryRule kCgroupRule{25, 32ULL << 20};

@@ -83,56 +83,98 @@ using Settings = command::SettingsReport;
 constexpr const char* kNoEffect = "accepted for compatibility, without effect";
 
 constexpr SuboptionRow kRows[] = {
-    {"maxconns_fast", nullptr, nullptr, "turn clients above -c away at once (on by default); off: let them wait",
+    {"maxconns_fast", nullptr, nullptr,
+     "turn clients above -c away at once (on by default); off: let them wait",
      Switch<[](Settings& s) { s.maxconns_fast = true; }>},
-    {"no_maxconns_fast", nullptr, nullptr, nullptr, Switch<[](Settings& s) { s.maxconns_fast = false; }>},
+    {"no_maxconns_fast", nullptr, nullptr, nullptr,
+     Switch<[](Settings& s) { s.maxconns_fast = false; }>},
     {"idle_timeout", "s", "0, never", "close connections that were silent for so many seconds",
-     Number<[](Settings& s, std::int64_t v) { s.idle_timeout = static_cast<std::uint64_t>(v); }, 0, kMaxInt>},
-    {"read_buf_mem_limit", "MB", "0, unlimited", "shown in stats settings; buffers always count against -m",
-     Number<[](Settings& s, std::int64_t v) { s.read_buf_mem_limit = static_cast<std::uint64_t>(v) << 20; }, 0, kMaxInt>},
+     Number<[](Settings& s, std::int64_t v) { s.idle_timeout = static_cast<std::uint64_t>(v); }, 0,
+            kMaxInt>},
+    {"read_buf_mem_limit", "MB", "0, unlimited",
+     "shown in stats settings; buffers always count against -m",
+     Number<[](Settings& s, std::int64_t v) {
+       s.read_buf_mem_limit = static_cast<std::uint64_t>(v) << 20;
+     },
+            0, kMaxInt>},
     {"watcher_logbuf_size", "KB", "256", "shown in stats settings",
-     Number<[](Settings& s, std::int64_t v) { s.watcher_logbuf_size = static_cast<std::uint64_t>(v) << 10; }, 1, kMaxInt>},
+     Number<[](Settings& s, std::int64_t v) {
+       s.watcher_logbuf_size = static_cast<std::uint64_t>(v) << 10;
+     },
+            1, kMaxInt>},
     {"worker_logbuf_size", "KB", "64", "shown in stats settings",
-     Number<[](Settings& s, std::int64_t v) { s.worker_logbuf_size = static_cast<std::uint64_t>(v) << 10; }, 1, kMaxInt>},
-    {"lru_crawler", nullptr, nullptr, "show the crawler's figures (on by default)", Switch<[](Settings& s) { s.lru_crawler = true; }>},
-    {"no_lru_crawler", nullptr, nullptr, nullptr, Switch<[](Settings& s) { s.lru_crawler = false; }>},
+     Number<[](Settings& s, std::int64_t v) {
+       s.worker_logbuf_size = static_cast<std::uint64_t>(v) << 10;
+     },
+            1, kMaxInt>},
+    {"lru_crawler", nullptr, nullptr, "show the crawler's figures (on by default)",
+     Switch<[](Settings& s) { s.lru_crawler = true; }>},
+    {"no_lru_crawler", nullptr, nullptr, nullptr,
+     Switch<[](Settings& s) { s.lru_crawler = false; }>},
     {"lru_maintainer", nullptr, nullptr, "show the maintainer's figures (on by default)",
      Switch<[](Settings& s) { s.lru_maintainer = true; }>},
-    {"no_lru_maintainer", nullptr, nullptr, nullptr,
-     Switch<[](Settings& s) { s.lru_maintainer = false; s.lru_segmented = false; }>},
+    {"no_lru_maintainer", nullptr, nullptr, nullptr, Switch<[](Settings& s) {
+       s.lru_maintainer = false;
+       s.lru_segmented = false;
+     }>},
     {"hot_lru_pct", "percent", "20", kNoEffect,
      Number<[](Settings& s, std::int64_t v) { s.hot_lru_pct = static_cast<unsigned>(v); }, 1, 80>},
     {"warm_lru_pct", "percent", "40", kNoEffect,
      Number<[](Settings& s, std::int64_t v) { s.warm_lru_pct = static_cast<unsigned>(v); }, 1, 80>},
-    {"hot_max_factor", "num", "0.2", kNoEffect, Decimal<[](Settings& s, double v) { s.hot_max_factor = v; }>},
-    {"warm_max_factor", "num", "2.0", kNoEffect, Decimal<[](Settings& s, double v) { s.warm_max_factor = v; }>},
+    {"hot_max_factor", "num", "0.2", kNoEffect,
+     Decimal<[](Settings& s, double v) { s.hot_max_factor = v; }>},
+    {"warm_max_factor", "num", "2.0", kNoEffect,
+     Decimal<[](Settings& s, double v) { s.warm_max_factor = v; }>},
     {"temporary_ttl", "s", "61", kNoEffect,
-     Number<[](Settings& s, std::int64_t v) { s.temp_lru = true; s.temporary_ttl = static_cast<std::uint64_t>(v); }, 0, kMaxInt>},
+     Number<[](Settings& s, std::int64_t v) {
+       s.temp_lru = true;
+       s.temporary_ttl = static_cast<std::uint64_t>(v);
+     },
+            0, kMaxInt>},
     {"lru_crawler_sleep", "us", "100", kNoEffect,
-     Number<[](Settings& s, std::int64_t v) { s.lru_crawler_sleep = static_cast<std::uint64_t>(v); }, 0, 1'000'000>},
+     Number<[](Settings& s, std::int64_t v) {
+       s.lru_crawler_sleep = static_cast<std::uint64_t>(v);
+     },
+            0, 1'000'000>},
     {"lru_crawler_tocrawl", "num", "0, unlimited", kNoEffect,
-     Number<[](Settings& s, std::int64_t v) { s.lru_crawler_tocrawl = static_cast<std::uint64_t>(v); }, 0, std::numeric_limits<std::uint32_t>::max()>},
+     Number<[](Settings& s, std::int64_t v) {
+       s.lru_crawler_tocrawl = static_cast<std::uint64_t>(v);
+     },
+            0, std::numeric_limits<std::uint32_t>::max()>},
     {"hashpower", "num", "grows by itself", kNoEffect,
      Number<[](Settings& s, std::int64_t v) { s.hashpower_init = static_cast<int>(v); }, 12, 32>},
     {"no_hashexpand", nullptr, nullptr, nullptr, Nothing},
-    {"hash_algorithm", "name", "xxh3", "jenkins, murmur3 or xxh3; accepted for compatibility, without effect", SetHashAlgorithm},
+    {"hash_algorithm", "name", "xxh3",
+     "jenkins, murmur3 or xxh3; accepted for compatibility, without effect", SetHashAlgorithm},
     {"tail_repair_time", "s", "0, off", kNoEffect,
-     Number<[](Settings& s, std::int64_t v) { s.tail_repair_time = static_cast<std::uint64_t>(v); }, 10, kMaxInt>},
-    {"slab_reassign", nullptr, nullptr, kNoEffect, Switch<[](Settings& s) { s.slab_reassign = true; }>},
-    {"no_slab_reassign", nullptr, nullptr, nullptr, Switch<[](Settings& s) { s.slab_reassign = false; }>},
+     Number<[](Settings& s, std::int64_t v) { s.tail_repair_time = static_cast<std::uint64_t>(v); },
+            10, kMaxInt>},
+    {"slab_reassign", nullptr, nullptr, kNoEffect,
+     Switch<[](Settings& s) { s.slab_reassign = true; }>},
+    {"no_slab_reassign", nullptr, nullptr, nullptr,
+     Switch<[](Settings& s) { s.slab_reassign = false; }>},
     {"slab_automove", "0-2", "1", kNoEffect,
      Number<[](Settings& s, std::int64_t v) { s.slab_automove = static_cast<int>(v); }, 0, 2>},
-    {"no_slab_automove", nullptr, nullptr, nullptr, Switch<[](Settings& s) { s.slab_automove = 0; }>},
-    {"slab_automove_ratio", "num", "0.8", kNoEffect, Decimal<[](Settings& s, double v) { s.slab_automove_ratio = v; }>},
+    {"no_slab_automove", nullptr, nullptr, nullptr,
+     Switch<[](Settings& s) { s.slab_automove = 0; }>},
+    {"slab_automove_ratio", "num", "0.8", kNoEffect,
+     Decimal<[](Settings& s, double v) { s.slab_automove_ratio = v; }>},
     {"slab_automove_window", "s", "10", kNoEffect,
-     Number<[](Settings& s, std::int64_t v) { s.slab_automove_window = static_cast<unsigned>(v); }, 3, 1800>},
+     Number<[](Settings& s, std::int64_t v) { s.slab_automove_window = static_cast<unsigned>(v); },
+            3, 1800>},
     {"slab_automove_freeratio", "num", "0.01", kNoEffect, Decimal<[](Settings&, double) {}>},
     {"slab_chunk_max", "KB", "512", kNoEffect,
-     Number<[](Settings& s, std::int64_t v) { s.slab_chunk_max = static_cast<std::uint64_t>(v) << 10; }, 1, 1024>},
+     Number<[](Settings& s, std::int64_t v) {
+       s.slab_chunk_max = static_cast<std::uint64_t>(v) << 10;
+     },
+            1, 1024>},
     {"slab_sizes", "list", "none", kNoEffect, CheckSlabSizes},
-    {"resp_obj_mem_limit", "MB", "0, unlimited", kNoEffect, Number<[](Settings&, std::int64_t) {}, 0, kMaxInt>},
-    {"inline_ascii_resp", nullptr, nullptr, kNoEffect, Switch<[](Settings& s) { s.inline_ascii_response = true; }>},
-    {"no_inline_ascii_resp", nullptr, nullptr, nullptr, Switch<[](Settings& s) { s.inline_ascii_response = false; }>},
+    {"resp_obj_mem_limit", "MB", "0, unlimited", kNoEffect,
+     Number<[](Settings&, std::int64_t) {}, 0, kMaxInt>},
+    {"inline_ascii_resp", nullptr, nullptr, kNoEffect,
+     Switch<[](Settings& s) { s.inline_ascii_response = true; }>},
+    {"no_inline_ascii_resp", nullptr, nullptr, nullptr,
+     Switch<[](Settings& s) { s.inline_ascii_response = false; }>},
     {"no_chunked_items", nullptr, nullptr, nullptr, Nothing},
     {"modern", nullptr, nullptr, kNoEffect, Nothing},
     {"no_modern", nullptr, nullptr, nullptr, Nothing},
@@ -168,7 +210,8 @@ bool ApplyOne(Options& options, std::string_view text, string& error) {
   const SuboptionRow* const row = Find(name);
   if (row == nullptr) {
     error = "Illegal suboption \"" + name + "\"";
-    if (name.rfind("ext_", 0) == 0 || name.rfind("proxy_", 0) == 0) error += ": not part of Podcache";
+    if (name.rfind("ext_", 0) == 0 || name.rfind("proxy_", 0) == 0)
+      error += ": not part of Podcache";
     return false;
   }
   const string value = has_value ? string(text.substr(equals + 1)) : "";

@@ -15,7 +15,8 @@ namespace podcache::cgroup {
 
 namespace {
 
-// "No limit" on v1 is the largest number of pages, so its value depends on the page size; no machine has this much.
+// "No limit" on v1 is the largest number of pages, so its value depends on the page size; no
+// machine has this much.
 constexpr std::uint64_t kUnlimitedFrom = 1ULL << 62;
 // A group tree deeper than this is not walked further.
 constexpr int kMaxDepth = 64;
@@ -162,8 +163,9 @@ Reader::Reader(std::string file_system_root) : file_system_root_(std::move(file_
 }
 
 Reader::Location Reader::LocateIn(const Mount& mount, const std::string& group_path) const {
-  // Inside a container the mount often shows the group itself as its root, while /proc may name the path from the host's
-  // root. What cannot be related to the mount (a path with "..", or of another namespace) means the mount point itself.
+  // Inside a container the mount often shows the group itself as its root, while /proc may name the
+  // path from the host's root. What cannot be related to the mount (a path with "..", or of another
+  // namespace) means the mount point itself.
   std::string relative = group_path;
   if (mount.root != "/" && relative.compare(0, mount.root.size(), mount.root) == 0 &&
       (relative.size() == mount.root.size() || relative[mount.root.size()] == '/')) {

@@ -1,14 +1,16 @@
-// What the kernel's control groups allow this process: memory, CPU time, and the CPUs it may run on.
+// What the kernel's control groups allow this process: memory, CPU time, and the CPUs it may run
+// on.
 //
-// Knows cgroup v2, v1 and the hybrid of both (each controller is looked for where it really is). A limit set on an
-// ancestor counts too: the smallest on the way up to the mount is in force, and on v1 the kernel's own
-// `hierarchical_memory_limit` brings in ancestors a container cannot see.
+// Knows cgroup v2, v1 and the hybrid of both (each controller is looked for where it really is). A
+// limit set on an ancestor counts too: the smallest on the way up to the mount is in force, and on
+// v1 the kernel's own `hierarchical_memory_limit` brings in ancestors a container cannot see.
 //
-// Threads: a Reader may be used from any thread; each call reads the files anew, so that a change made by somebody else
-// (a resized pod, a process moved to another group) is seen by the next call. A file that is missing or unreadable means
-// "no limit known", never an error.
+// Threads: a Reader may be used from any thread; each call reads the files anew, so that a change
+// made by somebody else (a resized pod, a process moved to another group) is seen by the next call.
+// A file that is missing or unreadable means "no limit known", never an error.
 //
-// Sources: the kernel's admin-guide/cgroup-v2 and admin-guide/cgroup-v1/memory, scheduler/sched-bwc, proc(5).
+// Sources: the kernel's admin-guide/cgroup-v2 and admin-guide/cgroup-v1/memory,
+// scheduler/sched-bwc, proc(5).
 #pragma once
 
 #include <chrono>
@@ -59,7 +61,8 @@ class Reader {
   std::vector<Mount> mounts_;
 };
 
-// CPUs the calling thread may run on (its affinity mask), at least 1. Not the host's number of cores.
+// CPUs the calling thread may run on (its affinity mask), at least 1. Not the host's number of
+// cores.
 std::uint32_t UsableCpus() noexcept;
 
 }  // namespace podcache::cgroup

@@ -1,14 +1,16 @@
-// One client connection: what was received but not consumed, what was answered but not sent, and the steps of a turn in
-// between. Waits for nothing itself; its worker calls it when the socket is ready.
+// One client connection: what was received but not consumed, what was answered but not sent, and
+// the steps of a turn in between. Waits for nothing itself; its worker calls it when the socket is
+// ready.
 //
-// A turn: one receive into the worker's buffer (a large value straight into item memory), the handler consumes what it
-// can, one send of all replies. Only leftovers belong to the connection: an idle one holds no buffer at all.
+// A turn: one receive into the worker's buffer (a large value straight into item memory), the
+// handler consumes what it can, one send of all replies. Only leftovers belong to the connection:
+// an idle one holds no buffer at all.
 //
-// Threads: one worker at a time. Between turns it may be given to another worker: alone when Settled(), else together
-// with the WorkerHandler its half-done state belongs to.
+// Threads: one worker at a time. Between turns it may be given to another worker: alone when
+// Settled(), else together with the WorkerHandler its half-done state belongs to.
 //
-// States: open → closing (the handler wants it closed, or the peer has ended its side: what is answered is still sent) →
-// closed. A socket error closes at once.
+// States: open → closing (the handler wants it closed, or the peer has ended its side: what is
+// answered is still sent) → closed. A socket error closes at once.
 #pragma once
 
 #include <cstddef>
@@ -54,8 +56,8 @@ class Connection {
   bool wants_write() const noexcept { return !closed_ && !output_.empty(); }
   // Resume is to be called in the next turn.
   bool runnable() const noexcept { return !closed_ && yielded_ && output_.empty(); }
-  // Neither read from nor executed until the peer has taken more of its replies. A budget used up with the socket full
-  // is enough for that: what would be executed now could not be sent.
+  // Neither read from nor executed until the peer has taken more of its replies. A budget used up
+  // with the socket full is enough for that: what would be executed now could not be sent.
   bool throttled() const noexcept { return throttled_ || (yielded_ && !output_.empty()); }
   // No request is half done and everything is answered: may be given to another WorkerHandler.
   bool Settled() const noexcept;
@@ -71,7 +73,9 @@ class Connection {
   std::size_t output_bytes() const noexcept { return output_.pending_bytes(); }
 
  private:
-  OutputBuffer& Output(TurnResources& turn) noexcept { return output_.empty() ? turn.reply : output_; }
+  OutputBuffer& Output(TurnResources& turn) noexcept {
+    return output_.empty() ? turn.reply : output_;
+  }
   void Consume(std::span<const char> input, TurnResources& turn);
   void Take(const HandlerResult& result) noexcept;
   void Flush(TurnResources& turn);

@@ -1,8 +1,10 @@
-// RAII over libevent, which only says that something is ready: readiness of descriptors, timers, signals.
+// RAII over libevent, which only says that something is ready: readiness of descriptors, timers,
+// signals.
 //
-// Threads: a loop and everything that waits on it are used by one thread. Other threads reach it through a WakeUp.
-// Ownership: what waits on a loop is stopped before the loop goes; a callback may stop or destroy its own watch.
-// Callbacks are a plain function with its context: no allocation when a watch is started anew.
+// Threads: a loop and everything that waits on it are used by one thread. Other threads reach it
+// through a WakeUp. Ownership: what waits on a loop is stopped before the loop goes; a callback may
+// stop or destroy its own watch. Callbacks are a plain function with its context: no allocation
+// when a watch is started anew.
 #pragma once
 
 #include <event2/event.h>
@@ -46,7 +48,8 @@ class Watch {
   Watch& operator=(const Watch&) = delete;
   ~Watch() { Stop(); }
 
-  // Called again and again while the descriptor is ready, until stopped. Return false if the kernel refuses.
+  // Called again and again while the descriptor is ready, until stopped. Return false if the kernel
+  // refuses.
   bool StartReadable(EventLoop& loop, int fd, WatchCallback callback, void* context) noexcept;
   bool StartWritable(EventLoop& loop, int fd, WatchCallback callback, void* context) noexcept;
   bool StartPeriodic(EventLoop& loop, std::chrono::microseconds period, WatchCallback callback,

@@ -12,7 +12,9 @@ namespace podcache::net {
 
 class InputTail {
  public:
-  std::span<const char> bytes() const noexcept { return {data_.get() + begin_, capacity_ - begin_}; }
+  std::span<const char> bytes() const noexcept {
+    return {data_.get() + begin_, capacity_ - begin_};
+  }
   std::size_t size() const noexcept { return capacity_ - begin_; }
   bool empty() const noexcept { return capacity_ == begin_; }
   std::size_t capacity_bytes() const noexcept { return capacity_; }

@@ -82,8 +82,8 @@ bool SomebodyListens(const sockaddr_un& address) {
 
 }  // namespace
 
-bool ListenTcp(std::vector<SocketAddress> addresses, int backlog, std::vector<ListenSocket>& sockets,
-               std::string& error) {
+bool ListenTcp(std::vector<SocketAddress> addresses, int backlog,
+               std::vector<ListenSocket>& sockets, std::string& error) {
   const bool any_port = std::all_of(addresses.begin(), addresses.end(),
                                     [](const SocketAddress& one) { return one.port() == 0; });
   for (int attempt = 1;; ++attempt) {
@@ -95,7 +95,8 @@ bool ListenTcp(std::vector<SocketAddress> addresses, int backlog, std::vector<Li
       return true;
     }
     if (number == EADDRINUSE && any_port && attempt < kPortAttempts) continue;
-    error = addresses.empty() ? "no address to listen on" : Failure(addresses[failed].ToString(), number);
+    error = addresses.empty() ? "no address to listen on"
+                              : Failure(addresses[failed].ToString(), number);
     return false;
   }
 }
@@ -104,8 +105,8 @@ bool IsValidUnixPath(const std::string& path) {
   return !path.empty() && path.size() < sizeof(sockaddr_un::sun_path);
 }
 
-bool ListenUnix(const std::string& path, mode_t mode, int backlog, std::vector<ListenSocket>& sockets,
-                std::string& error) {
+bool ListenUnix(const std::string& path, mode_t mode, int backlog,
+                std::vector<ListenSocket>& sockets, std::string& error) {
   if (!IsValidUnixPath(path)) {
     error = Failure(path, ENAMETOOLONG);
     return false;
@@ -126,9 +127,11 @@ bool ListenUnix(const std::string& path, mode_t mode, int backlog, std::vector<L
     ::unlink(path.c_str());
   }
   FileDescriptor fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  // The mode holds from the first moment on; the mask is the process's, so this belongs to start-up.
+  // The mode holds from the first moment on; the mask is the process's, so this belongs to
+  // start-up.
   const mode_t old_mask = ::umask(static_cast<mode_t>(~mode & 0777));
-  const int bound = !fd.valid() ? -1 : ::bind(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address));
+  const int bound =
+      !fd.valid() ? -1 : ::bind(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address));
   const int bind_error = errno;
   ::umask(old_mask);
   if (bound != 0) {

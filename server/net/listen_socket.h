@@ -1,6 +1,7 @@
 // Sockets that wait for clients: TCP of both families, and Unix sockets.
 //
-// Each family has a socket of its own (an IPv6 socket never takes IPv4 clients), so that either may be missing.
+// Each family has a socket of its own (an IPv6 socket never takes IPv4 clients), so that either may
+// be missing.
 #pragma once
 
 #include <sys/types.h>
@@ -20,15 +21,16 @@ struct ListenSocket {
   std::string path;       // Unix only; removed by RemoveUnixPath.
 };
 
-// Opens a socket for each address. With port 0 in all of them the kernel chooses one port, the same for all where
-// possible. A family the kernel lacks, or an address it has not got (no IPv6), is passed over as long as one address is
-// left; any other failure ends it: false with a reason.
-bool ListenTcp(std::vector<SocketAddress> addresses, int backlog, std::vector<ListenSocket>& sockets,
-               std::string& error);
+// Opens a socket for each address. With port 0 in all of them the kernel chooses one port, the same
+// for all where possible. A family the kernel lacks, or an address it has not got (no IPv6), is
+// passed over as long as one address is left; any other failure ends it: false with a reason.
+bool ListenTcp(std::vector<SocketAddress> addresses, int backlog,
+               std::vector<ListenSocket>& sockets, std::string& error);
 
-// A file left behind by a server that is gone is replaced; one in use is an error, as is a file that is no socket.
-bool ListenUnix(const std::string& path, mode_t mode, int backlog, std::vector<ListenSocket>& sockets,
-                std::string& error);
+// A file left behind by a server that is gone is replaced; one in use is an error, as is a file
+// that is no socket.
+bool ListenUnix(const std::string& path, mode_t mode, int backlog,
+                std::vector<ListenSocket>& sockets, std::string& error);
 
 // Whether the path can be the name of a Unix socket at all (its length).
 bool IsValidUnixPath(const std::string& path);

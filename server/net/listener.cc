@@ -73,7 +73,8 @@ void Listener::AcceptFrom(Entry& entry) {
       case EAGAIN:
         return;
       default:
-        // A client that gave up, or a network error that the kernel reports here: the next one may be fine.
+        // A client that gave up, or a network error that the kernel reports here: the next one may
+        // be fine.
         continue;
     }
   }
@@ -103,8 +104,8 @@ void Listener::TryToGoOn() {
   if (!settings_.reject_when_full && !pool_.HasRoom()) return;
   pause_timer_.Stop();
   const auto paused = clock_.MonotonicNow() - paused_since_;
-  disabled_us_.fetch_add(
-      static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(paused).count()));
+  disabled_us_.fetch_add(static_cast<std::uint64_t>(
+      std::chrono::duration_cast<std::chrono::microseconds>(paused).count()));
   accepting_.store(true);
   WatchAll();
 }

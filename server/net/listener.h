@@ -1,8 +1,8 @@
 // The one acceptor: takes clients from all listening sockets and gives them to the pool.
 //
-// At the connection limit a client either gets a line of text and is closed, or is left in the kernel's queue until
-// another one has gone. When the process or the machine is out of descriptors or memory, accepting pauses for a moment;
-// nobody is lost meanwhile.
+// At the connection limit a client either gets a line of text and is closed, or is left in the
+// kernel's queue until another one has gone. When the process or the machine is out of descriptors
+// or memory, accepting pauses for a moment; nobody is lost meanwhile.
 //
 // Threads: Start and Stop on the loop's thread; report() on any.
 // Ownership: loop and pool outlive the listener; the sockets are the listener's.
@@ -41,7 +41,8 @@ class Listener {
   ~Listener();
 
   bool Start(std::vector<ListenSocket> sockets);
-  // Closes the sockets: clients in the kernel's queue are refused. Removes the files of Unix sockets.
+  // Closes the sockets: clients in the kernel's queue are refused. Removes the files of Unix
+  // sockets.
   void Stop();
 
   ListenerReport report() const;

@@ -1,11 +1,12 @@
-// The seam between sockets and protocols: `net` moves bytes and knows no protocol, the composition root supplies what
-// stands behind this interface.
+// The seam between sockets and protocols: `net` moves bytes and knows no protocol, the composition
+// root supplies what stands behind this interface.
 //
-// Threads: a WorkerHandler is used by one thread at a time. When its worker is removed while connections are in the middle
-// of a request, it moves with them to another worker's thread and lives on there until the last of them is through; so
-// whatever a half-done request holds (a write handle, a pinned value) never outlives or leaves the WorkerHandler it came
-// from. A ConnectionHandler belongs to one connection; it is given to another WorkerHandler only when AtRequestBoundary()
-// is true and all its output is sent.
+// Threads: a WorkerHandler is used by one thread at a time. When its worker is removed while
+// connections are in the middle of a request, it moves with them to another worker's thread and
+// lives on there until the last of them is through; so whatever a half-done request holds (a write
+// handle, a pinned value) never outlives or leaves the WorkerHandler it came from. A
+// ConnectionHandler belongs to one connection; it is given to another WorkerHandler only when
+// AtRequestBoundary() is true and all its output is sent.
 #pragma once
 
 #include <cstddef>
@@ -21,15 +22,16 @@ class WorkerHandler;
 
 enum class NextStep : std::uint8_t {
   kNeedInput,  // Everything useful was consumed; call again when there is more.
-  kYield,      // A budget was used up: call again with what is left of the input (may be nothing) in a later turn.
-  kDirect,     // Fill `direct` straight from the socket, then call OnDirect.
-  kClose,      // Send what is in the output, then close.
+  kYield,   // A budget was used up: call again with what is left of the input (may be nothing) in a
+            // later turn.
+  kDirect,  // Fill `direct` straight from the socket, then call OnDirect.
+  kClose,   // Send what is in the output, then close.
 };
 
 struct HandlerResult {
   std::size_t consumed = 0;  // Bytes of the input that must not be shown again.
   NextStep next = NextStep::kNeedInput;
-  std::span<char> direct;    // For kDirect: room inside an item.
+  std::span<char> direct;  // For kDirect: room inside an item.
 };
 
 // Of one connection, between two calls: a request line in the making, not a value.
@@ -38,13 +40,16 @@ inline constexpr std::size_t kMaxUnconsumedBytes = 16 * 1024;
 class ConnectionHandler {
  public:
   virtual ~ConnectionHandler() = default;
-  // `input` is everything received and not yet consumed. Replies are appended to `output` in request order. Must return
-  // kYield when output.pending_bytes() exceeds its budget with input left. What it leaves unconsumed with kNeedInput must
-  // stay below kMaxUnconsumedBytes, else the connection is closed.
-  virtual HandlerResult OnInput(WorkerHandler& worker, std::span<const char> input, OutputBuffer& output) = 0;
+  // `input` is everything received and not yet consumed. Replies are appended to `output` in
+  // request order. Must return kYield when output.pending_bytes() exceeds its budget with input
+  // left. What it leaves unconsumed with kNeedInput must stay below kMaxUnconsumedBytes, else the
+  // connection is closed.
+  virtual HandlerResult OnInput(WorkerHandler& worker, std::span<const char> input,
+                                OutputBuffer& output) = 0;
   // `n` bytes of the last `direct` were filled.
   virtual HandlerResult OnDirect(WorkerHandler& worker, std::size_t n, OutputBuffer& output) = 0;
-  // True when no request is half done: the connection may move to another worker or be closed without loss.
+  // True when no request is half done: the connection may move to another worker or be closed
+  // without loss.
   virtual bool AtRequestBoundary() const noexcept = 0;
 };
 

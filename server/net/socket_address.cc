@@ -38,7 +38,8 @@ bool ParsePort(const std::string& text, int& port) {
   int value = 0;
   const char* const end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc() || stop != end || text.empty() || value < -1 || value > 65535) return false;
+  if (error != std::errc() || stop != end || text.empty() || value < -1 || value > 65535)
+    return false;
   port = value;
   return true;
 }

@@ -21,16 +21,16 @@ struct SocketAddress {
   std::string ToString() const;
 };
 
-// All addresses a host name or a literal stands for, to listen on; an empty host or "*" means every address of both
-// families. False with a reason if there is none.
+// All addresses a host name or a literal stands for, to listen on; an empty host or "*" means every
+// address of both families. False with a reason if there is none.
 bool Resolve(const std::string& host, std::uint16_t port, std::vector<SocketAddress>& addresses,
              std::string& error);
 
 // 127.0.0.1 and ::1.
 std::vector<SocketAddress> LoopbackAddresses(std::uint16_t port);
 
-// "host", "host:port", "[v6]:port", "v6" (several colons and no brackets). `port` is left alone where the text has none.
-// False if it cannot be such a thing.
+// "host", "host:port", "[v6]:port", "v6" (several colons and no brackets). `port` is left alone
+// where the text has none. False if it cannot be such a thing.
 bool SplitHostPort(const std::string& text, std::string& host, int& port);
 
 }  // namespace podcache::net

@@ -16,9 +16,8 @@ class PlainTransport final : public Transport {
   int descriptor() const noexcept override { return socket_.get(); }
 
   IoResult Receive(iovec* pieces, int count) noexcept override {
-    const ssize_t n = count == 1
-                          ? ::recv(socket_.get(), pieces[0].iov_base, pieces[0].iov_len, 0)
-                          : ::readv(socket_.get(), pieces, count);
+    const ssize_t n = count == 1 ? ::recv(socket_.get(), pieces[0].iov_base, pieces[0].iov_len, 0)
+                                 : ::readv(socket_.get(), pieces, count);
     if (n > 0) return {IoStatus::kOk, static_cast<std::size_t>(n)};
     return {n == 0 ? IoStatus::kClosed : FailureStatus(), 0};
   }

@@ -1,4 +1,5 @@
-// The seam between a connection and the way its bytes travel: plain sockets now, TLS beside them later.
+// The seam between a connection and the way its bytes travel: plain sockets now, TLS beside them
+// later.
 //
 // Threads: used by the worker that owns the connection, and by one at a time.
 // Ownership: a transport owns its descriptor and closes it.

@@ -61,7 +61,8 @@ void Worker::Run() {
   // Made here so that its memory lies near the CPU that uses it.
   loop_ = std::make_unique<EventLoop>();
   receive_buffer_.reset(new char[settings_.receive_buffer_bytes]);
-  wake_up_.Start(*loop_, [](void* self) { static_cast<Worker*>(self)->OnInbox(); }, this);
+  wake_up_.Start(
+      *loop_, [](void* self) { static_cast<Worker*>(self)->OnInbox(); }, this);
   if (settings_.idle_timeout.count() > 0) {
     idle_timer_.StartPeriodic(
         *loop_, settings_.idle_check_period,
@@ -181,8 +182,8 @@ void Worker::Handle(ShareOut& message) {
     sharing_out_ = false;
     return;
   }
-  // Every n-th in the order of activity, so that busy and idle ones are shared alike; what could not go in the first
-  // round (busy ones often can't) goes when it has come to rest.
+  // Every n-th in the order of activity, so that busy and idle ones are shared alike; what could
+  // not go in the first round (busy ones often can't) goes when it has come to rest.
   const std::uint64_t step = std::max<std::uint64_t>(have / (have - keep_), 1);
   std::uint64_t position = 0;
   for (Seat* seat = first_; seat != nullptr && sharing_out_;) {
@@ -297,7 +298,8 @@ void Worker::UpdateAccounts(Seat& seat) {
   const auto follow = [](WorkerStats::Cell& count, WorkerStats::Cell& total, std::size_t& known,
                          std::size_t now) {
     if (known == now) return;
-    WorkerStats::Add(count, static_cast<std::uint64_t>(now > 0) - static_cast<std::uint64_t>(known > 0));
+    WorkerStats::Add(count,
+                     static_cast<std::uint64_t>(now > 0) - static_cast<std::uint64_t>(known > 0));
     WorkerStats::Add(total, now - known);
     known = now;
   };
@@ -336,9 +338,11 @@ std::unique_ptr<Connection> Worker::Vacate(Seat& seat) {
     forget(running_);
   }
   Charge(-static_cast<std::int64_t>(seat.charged_bytes));
-  WorkerStats::Add(stats_.tails, std::uint64_t{0} - static_cast<std::uint64_t>(seat.tail_bytes > 0));
+  WorkerStats::Add(stats_.tails,
+                   std::uint64_t{0} - static_cast<std::uint64_t>(seat.tail_bytes > 0));
   WorkerStats::Add(stats_.tail_bytes, std::uint64_t{0} - seat.tail_bytes);
-  WorkerStats::Add(stats_.outputs, std::uint64_t{0} - static_cast<std::uint64_t>(seat.output_bytes > 0));
+  WorkerStats::Add(stats_.outputs,
+                   std::uint64_t{0} - static_cast<std::uint64_t>(seat.output_bytes > 0));
   WorkerStats::Add(stats_.output_bytes, std::uint64_t{0} - seat.output_bytes);
   if (seat.counted_throttled) WorkerStats::Add(stats_.throttled, ~std::uint64_t{0});
   stats_.connections.fetch_sub(1);
@@ -403,9 +407,8 @@ void Worker::SettleCharges(std::int64_t threshold_bytes) {
 }
 
 TurnResources Worker::Resources() {
-  return TurnResources{{receive_buffer_.get(), settings_.receive_buffer_bytes},
-                       reply_,
-                       settings_.watermarks};
+  return TurnResources{
+      {receive_buffer_.get(), settings_.receive_buffer_bytes}, reply_, settings_.watermarks};
 }
 
 }  // namespace podcache::net

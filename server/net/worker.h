@@ -1,14 +1,18 @@
-// A thread with an event loop that serves the connections it was given, to completion, one turn after the other.
+// A thread with an event loop that serves the connections it was given, to completion, one turn
+// after the other.
 //
-// Others reach a worker through its inbox only; what comes in is handled in order, between the callbacks of a turn. The
-// worker calls EndTurn of its handler before it may sleep, so it is quiescent whenever it waits.
+// Others reach a worker through its inbox only; what comes in is handled in order, between the
+// callbacks of a turn. The worker calls EndTurn of its handler before it may sleep, so it is
+// quiescent whenever it waits.
 //
-// Leaving (threads are reduced): settled connections go to other workers, the rest (in the middle of a request, or with
-// output not yet sent) moves to one of them together with the WorkerHandler, which lives on there until the last of these
-// connections is settled. So a worker leaves within a turn, whatever its clients do, and no client notices.
+// Leaving (threads are reduced): settled connections go to other workers, the rest (in the middle
+// of a request, or with output not yet sent) moves to one of them together with the WorkerHandler,
+// which lives on there until the last of these connections is settled. So a worker leaves within a
+// turn, whatever its clients do, and no client notices.
 //
-// Threads: the public functions may be called from any thread; everything private runs on the worker's own.
-// Ownership: connections belong to the worker; handler, settings and exchange are the pool's.
+// Threads: the public functions may be called from any thread; everything private runs on the
+// worker's own. Ownership: connections belong to the worker; handler, settings and exchange are the
+// pool's.
 #pragma once
 
 #include <array>
@@ -31,7 +35,8 @@
 
 namespace podcache::net {
 
-// Connections that need the handler their half-done state belongs to (so they are destroyed before it).
+// Connections that need the handler their half-done state belongs to (so they are destroyed before
+// it).
 struct HandlerGroup {
   std::unique_ptr<WorkerHandler> handler;
   std::vector<std::unique_ptr<Connection>> connections;
@@ -46,8 +51,8 @@ struct Departure {
 // The worker's view of its pool.
 class ConnectionExchange {
  public:
-  // Gives a settled connection to the worker with the least load, if that has less than `below` connections; otherwise
-  // hands it back.
+  // Gives a settled connection to the worker with the least load, if that has less than `below`
+  // connections; otherwise hands it back.
   virtual std::unique_ptr<Connection> PassOn(std::unique_ptr<Connection> connection,
                                              std::uint64_t below) = 0;
   virtual void Disperse(Departure departure) = 0;
@@ -134,7 +139,8 @@ class Worker {
   void Handle(Stop& message);
 
   void Admit(std::unique_ptr<Connection> connection);
-  // Brings watches, queue and accounts in line with the connection after it was called. May destroy the seat.
+  // Brings watches, queue and accounts in line with the connection after it was called. May destroy
+  // the seat.
   void Review(Seat& seat);
   void UpdateWatches(Seat& seat);
   void UpdateAccounts(Seat& seat);

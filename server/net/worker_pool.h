@@ -1,14 +1,14 @@
 // The worker threads and the connections spread over them.
 //
-// A new connection goes to the worker with the fewest. The number of workers changes while they serve: a new one gets its
-// share of the connections there are, a leaving one passes its connections on (worker.h). Connections are moved, never
-// dropped, and no request fails.
+// A new connection goes to the worker with the fewest. The number of workers changes while they
+// serve: a new one gets its share of the connections there are, a leaving one passes its
+// connections on (worker.h). Connections are moved, never dropped, and no request fails.
 //
-// Stopping is a sequence: requests that have come in full are answered and idle connections closed; at the deadline all
-// the rest is closed; the threads are joined. The listener is stopped before.
+// Stopping is a sequence: requests that have come in full are answered and idle connections closed;
+// at the deadline all the rest is closed; the threads are joined. The listener is stopped before.
 //
-// Threads: any. SetThreads and Stop wait for the workers concerned (a few turns), one caller at a time; the others don't.
-// Ownership: factory and clock outlive the pool.
+// Threads: any. SetThreads and Stop wait for the workers concerned (a few turns), one caller at a
+// time; the others don't. Ownership: factory and clock outlive the pool.
 #pragma once
 
 #include <atomic>
@@ -45,15 +45,15 @@ struct PoolReport {
   std::uint32_t threads_target = 0;
   std::uint32_t threads_running = 0;
   std::uint64_t connections = 0;
-  std::uint64_t connections_total = 0;     // Admitted since start.
+  std::uint64_t connections_total = 0;  // Admitted since start.
   std::uint64_t connections_rejected = 0;
-  std::uint64_t throttled = 0;             // Not read from, because their output is full.
+  std::uint64_t throttled = 0;  // Not read from, because their output is full.
   std::uint64_t idle_kicks = 0;
-  std::uint64_t read_buffers = 0;          // Partial requests kept.
+  std::uint64_t read_buffers = 0;  // Partial requests kept.
   std::uint64_t read_buffer_bytes = 0;
-  std::uint64_t reply_buffers = 0;         // Unsent replies kept.
+  std::uint64_t reply_buffers = 0;  // Unsent replies kept.
   std::uint64_t reply_buffer_bytes = 0;
-  TurnHistogram turns;                     // Of all workers, also of those that have left.
+  TurnHistogram turns;  // Of all workers, also of those that have left.
   std::vector<WorkerReport> workers;
 };
 
@@ -63,15 +63,17 @@ class WorkerPool final : private ConnectionExchange {
   // Closes what is left.
   ~WorkerPool();
 
-  // Brings the number of threads to `count` (1 … kMaxThreads) and returns when that is done. False if the system has no
-  // more threads (then there are as many as could be had), the count is out of range, or the pool was stopped.
+  // Brings the number of threads to `count` (1 … kMaxThreads) and returns when that is done. False
+  // if the system has no more threads (then there are as many as could be had), the count is out of
+  // range, or the pool was stopped.
   bool SetThreads(std::uint32_t count);
   std::uint32_t threads_target() const noexcept { return target_.load(); }
   std::uint32_t threads_running() const noexcept { return running_.load(); }
 
-  // Takes a connection in if there is room for one more client; the caller keeps it otherwise (then it was counted as
-  // rejected, if `count_rejection`).
-  bool Admit(std::unique_ptr<Transport>& transport, bool is_unix_socket, bool count_rejection = true);
+  // Takes a connection in if there is room for one more client; the caller keeps it otherwise (then
+  // it was counted as rejected, if `count_rejection`).
+  bool Admit(std::unique_ptr<Transport>& transport, bool is_unix_socket,
+             bool count_rejection = true);
   bool HasRoom() const noexcept { return open_.load() < settings_.max_connections; }
 
   void Stop(std::chrono::nanoseconds drain_time);

@@ -17,7 +17,8 @@ struct WorkerSettings {
   std::chrono::seconds idle_timeout{0};
   // How often they are looked for.
   std::chrono::milliseconds idle_check_period{500};
-  // Told of memory taken (positive) and given back by connections and buffers, a few KiB at a time; any thread.
+  // Told of memory taken (positive) and given back by connections and buffers, a few KiB at a time;
+  // any thread.
   std::function<void(std::int64_t delta_bytes)> charge_memory = [](std::int64_t) {};
 };
 

@@ -1,6 +1,7 @@
 // What a worker tells about itself while it runs.
 //
-// Threads: written by the worker alone (`connections` by whoever gives it one), read by any; relaxed.
+// Threads: written by the worker alone (`connections` by whoever gives it one), read by any;
+// relaxed.
 #pragma once
 
 #include <array>
@@ -10,9 +11,10 @@
 
 namespace podcache::net {
 
-// Upper bounds of the turn histogram (podcache_event_loop_stall_seconds), in microseconds; one more bucket is above all.
-inline constexpr std::array<std::uint32_t, 11> kTurnBucketsUs = {50,    100,   250,   500,    1000,  2500,
-                                                                 5000, 10'000, 25'000, 100'000, 1'000'000};
+// Upper bounds of the turn histogram (podcache_event_loop_stall_seconds), in microseconds; one more
+// bucket is above all.
+inline constexpr std::array<std::uint32_t, 11> kTurnBucketsUs = {
+    50, 100, 250, 500, 1000, 2500, 5000, 10'000, 25'000, 100'000, 1'000'000};
 
 struct TurnHistogram {
   std::array<std::uint64_t, kTurnBucketsUs.size() + 1> buckets{};

@@ -34,6 +34,19 @@ class Limits(unittest.TestCase):
             wait_until(lambda: clients[0].stats()["curr_connections"] == "4", "room")
             self.assertTrue(server.connect().ask(b"version\r\n").startswith(b"VERSION"))
 
+    def test_too_few_descriptors(self):
+        def few():
+            resource.setrlimit(resource.RLIMIT_NOFILE, (300, 300))
+            # Root without this right could raise it again.
+            os.setuid(65534)
+        if os.getuid() != 0:
+            self.skipTest("root only")
+        with self.assertRaises(AssertionError) as refused:
+            Server("-c", "1000", before_exec=few, readable_by_all=True)
+        self.assertIn("-c: 1000 clients need a descriptor limit of 1256, but the system allows 300", str(refused.exception))
+        with Server(before_exec=few, readable_by_all=True) as server:
+            self.assertEqual(server.connect().stats()["max_connections"], "44")
+
     def test_clients_wait_when_maxconns_fast_is_off(self):
         with Server("-c", "2", "-o", "no_maxconns_fast") as server:
             first, second = server.connect(), server.connect()

@@ -14,7 +14,8 @@ import threading
 import time
 import unittest
 
-PODCACHED = os.environ.get("PODCACHED", "build/dev/bin/podcached")
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+PODCACHED = os.environ.get("PODCACHED", os.path.join(TOP, "build/dev/bin/podcached"))
 PODCACHECTL = os.environ.get("PODCACHECTL", os.path.join(os.path.dirname(PODCACHED), "podcachectl"))
 SANITIZED = bool(os.environ.get("PODCACHE_SANITIZED"))
 WAIT_SECONDS = 30
@@ -116,8 +117,11 @@ class Client:
 class Server:
     """with Server("-m", "64") as server: …"""
 
-    def __init__(self, *options, env=None, admin=False, http=False, tcp=True, before_exec=None, wait=True):
+    def __init__(self, *options, env=None, admin=False, http=False, tcp=True, before_exec=None, wait=True,
+                 readable_by_all=False):
         self.folder = tempfile.mkdtemp(prefix="podcache-it-")
+        if readable_by_all:
+            os.chmod(self.folder, 0o777)
         self.port_file = os.path.join(self.folder, "ports")
         self.admin_socket = os.path.join(self.folder, "admin.sock")
         self.http_port = free_port() if http else 0

@@ -80,7 +80,6 @@ needs_control = unittest.skipUnless(os.path.exists(PODCACHECTL), "podcachectl is
 
 
 class LiveMemory(unittest.TestCase):
-    @needs_real_memory
     def test_grows_and_shrinks_under_load_without_an_error(self):
         with Server("-m", "64", "-t", "2") as server, Load(server, keys=20000) as load:
             admin = server.connect()
@@ -90,7 +89,7 @@ class LiveMemory(unittest.TestCase):
                 self.assertEqual(admin.ask(b"cache_memlimit %d\r\n" % megabytes), b"OK\r\n")
                 wait_until(lambda: admin.stats()["limit_maxbytes"] == str(megabytes * MIB), "the limit")
                 print("to %d MB: %.3f s" % (megabytes, time.monotonic() - start))
-                if step == 1:
+                if step == 1 and not SANITIZED:
                     wait_until(lambda: server.rss() < (24 + 40) * MIB, "the memory to go back")
             load.progress(1000)
         self.assertEqual(load.errors, [])

@@ -30,16 +30,21 @@ class CgroupTest : public ::testing::Test {
   void WriteV2(const std::string& group, const std::string& mount_root = "/") {
     Write("/proc/self/mountinfo",
           "22 1 0:20 / /proc rw - proc proc rw\n"
-          "31 23 0:28 " + mount_root + " /sys/fs/cgroup rw,nosuid shared:9 - cgroup2 cgroup2 rw,nsdelegate\n");
+          "31 23 0:28 " +
+              mount_root + " /sys/fs/cgroup rw,nosuid shared:9 - cgroup2 cgroup2 rw,nsdelegate\n");
     Write("/proc/self/cgroup", "0::" + group + "\n");
   }
   // The mounts of a v1 machine; `mount_root` as a container without a cgroup namespace shows it.
   void WriteV1(const std::string& group, const std::string& mount_root = "/") {
     Write("/proc/self/mountinfo",
           "31 23 0:28 / /sys/fs/cgroup rw - tmpfs tmpfs rw,mode=755\n"
-          "32 31 0:29 " + mount_root + " /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n"
-          "33 31 0:30 " + mount_root + " /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n");
-    Write("/proc/self/cgroup", "5:memory:" + group + "\n4:cpu,cpuacct:" + group + "\n1:name=systemd:/x\n");
+          "32 31 0:29 " +
+              mount_root +
+              " /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n"
+              "33 31 0:30 " +
+              mount_root + " /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n");
+    Write("/proc/self/cgroup",
+          "5:memory:" + group + "\n4:cpu,cpuacct:" + group + "\n1:name=systemd:/x\n");
   }
 
   std::string root_;
@@ -104,7 +109,8 @@ TEST_F(CgroupTest, V1ReadsTheGroupOfTheProcess) {
   Write("/sys/fs/cgroup/memory/kubepods/pod1/c1/memory.usage_in_bytes", "777\n");
   Write("/sys/fs/cgroup/cpu,cpuacct/kubepods/pod1/c1/cpu.cfs_quota_us", "25000\n");
   Write("/sys/fs/cgroup/cpu,cpuacct/kubepods/pod1/c1/cpu.cfs_period_us", "100000\n");
-  Write("/sys/fs/cgroup/cpu,cpuacct/kubepods/pod1/c1/cpu.stat", "nr_periods 9\nthrottled_time 12345\n");
+  Write("/sys/fs/cgroup/cpu,cpuacct/kubepods/pod1/c1/cpu.stat",
+        "nr_periods 9\nthrottled_time 12345\n");
   const Reader reader(root_);
   EXPECT_EQ(reader.memory_version(), Version::kV1);
   EXPECT_EQ(reader.MemoryLimitBytes(), 134217728U);
@@ -127,10 +133,12 @@ TEST_F(CgroupTest, V1HugeValuesMeanNoLimit) {
 }
 
 TEST_F(CgroupTest, V1KnowsAncestorsTheContainerCannotSee) {
-  // Without a cgroup namespace: /proc names the path from the host's root, the mount shows the group itself.
+  // Without a cgroup namespace: /proc names the path from the host's root, the mount shows the
+  // group itself.
   WriteV1("/kubepods/pod1/c1", "/kubepods/pod1/c1");
   Write("/sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n");
-  Write("/sys/fs/cgroup/memory/memory.stat", "cache 0\nhierarchical_memory_limit 33554432\nhierarchical_memsw_limit 5\n");
+  Write("/sys/fs/cgroup/memory/memory.stat",
+        "cache 0\nhierarchical_memory_limit 33554432\nhierarchical_memsw_limit 5\n");
   Write("/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "100000\n");
   Write("/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us", "100000\n");
   EXPECT_EQ(Reader(root_).MemoryLimitBytes(), 33554432U);
@@ -197,7 +205,8 @@ TEST_F(CgroupTest, NothingThereMeansNoLimit) {
 }
 
 TEST_F(CgroupTest, GarbageMeansNoLimit) {
-  Write("/proc/self/mountinfo", "short\n\n31 23 0:28 / /sys/fs/cgroup\n1 2 3 / /x rw - cgroup2 cgroup2 rw\n");
+  Write("/proc/self/mountinfo",
+        "short\n\n31 23 0:28 / /sys/fs/cgroup\n1 2 3 / /x rw - cgroup2 cgroup2 rw\n");
   Write("/proc/self/cgroup", "nonsense\n::\n0::relative\n");
   Write("/x/memory.max", "twelve\n");
   Write("/x/cpu.max", "100 0\n");

@@ -26,8 +26,9 @@ Parsed Parse(const std::vector<std::string>& arguments) {
   std::vector<const char*> argv = {"podcached"};
   for (const std::string& argument : arguments) argv.push_back(argument.c_str());
   Parsed parsed;
-  parsed.ok = ParseOptions(static_cast<int>(argv.size()), argv.data(), parsed.options, parsed.error) &&
-              ValidateOptions(parsed.options, parsed.error);
+  parsed.ok =
+      ParseOptions(static_cast<int>(argv.size()), argv.data(), parsed.options, parsed.error) &&
+      ValidateOptions(parsed.options, parsed.error);
   EXPECT_EQ(parsed.ok, parsed.error.empty()) << parsed.error;
   EXPECT_EQ(parsed.error.find('\n'), std::string::npos) << parsed.error;
   return parsed;
@@ -58,8 +59,9 @@ TEST(Options, ShortAndLongNamesAreTheSame) {
       {"-p1", "-m100", "-t3", "-c7", "-b5", "-R9", "-I2048k", "-a0660"},
       {"--port=1", "--memory-limit=100", "--threads=3", "--conn-limit=7", "--listen-backlog=5",
        "--max-reqs-per-event=9", "--max-item-size=2097152", "--unix-mask=660"},
-      {"--port", "1", "--memory-limit", "100", "--threads", "3", "--conn-limit", "7", "--listen-backlog", "5",
-       "--max-reqs-per-event", "9", "--max-item-size", "2M", "--unix-mask", "660"},
+      {"--port", "1", "--memory-limit", "100", "--threads", "3", "--conn-limit", "7",
+       "--listen-backlog", "5", "--max-reqs-per-event", "9", "--max-item-size", "2M", "--unix-mask",
+       "660"},
   };
   for (const auto& form : forms) {
     const Parsed parsed = Parse(form);
@@ -89,8 +91,8 @@ TEST(Options, SwitchesMayBeBundledAndVerbosityCounts) {
 TEST(Options, TheLastOfAValueWins) { EXPECT_EQ(Parse({"-t", "2", "-t", "5"}).options.threads, 5U); }
 
 TEST(Options, SuboptionsAreListsAndRepeat) {
-  const Parsed parsed =
-      Parse({"-o", "idle_timeout=5,no_maxconns_fast", "-o", "no_lru_crawler", "--extended=hashpower=20,relaxed_privileges"});
+  const Parsed parsed = Parse({"-o", "idle_timeout=5,no_maxconns_fast", "-o", "no_lru_crawler",
+                               "--extended=hashpower=20,relaxed_privileges"});
   ASSERT_TRUE(parsed.ok) << parsed.error;
   EXPECT_EQ(parsed.options.settings.idle_timeout, 5U);
   EXPECT_FALSE(parsed.options.settings.maxconns_fast);
@@ -99,8 +101,8 @@ TEST(Options, SuboptionsAreListsAndRepeat) {
 }
 
 TEST(Options, OurOwnLongOptions) {
-  const Parsed parsed = Parse({"--loopback", "--extra-unix-socket=/run/x.sock", "--http-listen=off", "--admin-listen=*:1",
-                               "--admin-listen=unix:/run/a.sock"});
+  const Parsed parsed = Parse({"--loopback", "--extra-unix-socket=/run/x.sock", "--http-listen=off",
+                               "--admin-listen=*:1", "--admin-listen=unix:/run/a.sock"});
   ASSERT_TRUE(parsed.ok) << parsed.error;
   EXPECT_TRUE(parsed.options.loopback);
   EXPECT_EQ(parsed.options.extra_unix_socket, "/run/x.sock");
@@ -187,10 +189,11 @@ TEST(Options, RefusesInOneLineThatNamesTheOption) {
 }
 
 TEST(Options, AcceptsWhatIsWithoutEffect) {
-  const Parsed parsed = Parse({"-f", "1.5", "-n", "96", "-W", "-X", "-L", "-k", "-r", "-U", "0", "-B", "auto", "-o",
-                               "slab_reassign=1,slab_automove=2,no_hashexpand,no_modern,modern,no_chunked_items,"
-                               "inline_ascii_resp,no_inline_ascii_resp,resp_obj_mem_limit=5,slab_sizes=100-200-300,"
-                               "no_drop_privileges,hash_algorithm=jenkins,lru_crawler_sleep=5,slab_automove_ratio=0.5"});
+  const Parsed parsed = Parse(
+      {"-f", "1.5", "-n", "96", "-W", "-X", "-L", "-k", "-r", "-U", "0", "-B", "auto", "-o",
+       "slab_reassign=1,slab_automove=2,no_hashexpand,no_modern,modern,no_chunked_items,"
+       "inline_ascii_resp,no_inline_ascii_resp,resp_obj_mem_limit=5,slab_sizes=100-200-300,"
+       "no_drop_privileges,hash_algorithm=jenkins,lru_crawler_sleep=5,slab_automove_ratio=0.5"});
   ASSERT_TRUE(parsed.ok) << parsed.error;
   EXPECT_DOUBLE_EQ(parsed.options.settings.growth_factor, 1.5);
   EXPECT_EQ(parsed.options.settings.chunk_size, 96U);
@@ -213,7 +216,8 @@ TEST(Options, HelpListsEveryOptionWithItsDefault) {
   }
   // What memcached's own tests look for to choose what they run.
   EXPECT_THAT(help, HasSubstr("unix-socket"));
-  for (const char* const word : {"enable-ssl", "ext_path", "proxy_config", "no_drop_privileges", "sasl", "SASL"}) {
+  for (const char* const word :
+       {"enable-ssl", "ext_path", "proxy_config", "no_drop_privileges", "sasl", "SASL"}) {
     EXPECT_THAT(help, Not(HasSubstr(word)));
   }
 }
@@ -221,12 +225,14 @@ TEST(Options, HelpListsEveryOptionWithItsDefault) {
 TEST(ListenSpecs, ReadsEveryForm) {
   std::vector<ListenSpec> specs;
   std::string error;
-  ASSERT_TRUE(ParseListenSpecs({"127.0.0.1,[::1]:5", "::1", "tag_x_:10.0.0.1:7,tag[a b]:h", "proto[ascii]:tag_y:[::]:9"}, 11211,
-                               specs, error))
+  ASSERT_TRUE(ParseListenSpecs(
+      {"127.0.0.1,[::1]:5", "::1", "tag_x_:10.0.0.1:7,tag[a b]:h", "proto[ascii]:tag_y:[::]:9"},
+      11211, specs, error))
       << error;
   std::vector<std::string> seen;
   for (const ListenSpec& spec : specs) seen.push_back(spec.host + " " + std::to_string(spec.port));
-  EXPECT_THAT(seen, ElementsAre("127.0.0.1 11211", "::1 5", "::1 11211", "10.0.0.1 7", "h 11211", ":: 9"));
+  EXPECT_THAT(
+      seen, ElementsAre("127.0.0.1 11211", "::1 5", "::1 11211", "10.0.0.1 7", "h 11211", ":: 9"));
 }
 
 TEST(ListenSpecs, LoopbackAndEverywhere) {

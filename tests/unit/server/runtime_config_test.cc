@@ -34,7 +34,9 @@ class RuntimeConfigTest : public ::testing::Test {
   }
   ~RuntimeConfigTest() override { std::filesystem::remove_all(root_); }
 
-  void SetCgroupLimit(std::uint64_t bytes) { std::ofstream(root_ + "/cg/memory.max") << bytes << "\n"; }
+  void SetCgroupLimit(std::uint64_t bytes) {
+    std::ofstream(root_ + "/cg/memory.max") << bytes << "\n";
+  }
 
   // Overhead 10 % + 20 MiB.
   void Make(std::uint64_t limit_bytes, std::uint64_t target_bytes) {
@@ -43,11 +45,13 @@ class RuntimeConfigTest : public ::testing::Test {
     store_ = std::make_unique<store::Store>(options, clock_);
     FixedSettings fixed;
     fixed.sizing.memory = {10, 20 * kMi};
-    config_ = std::make_unique<RuntimeConfig>(*store_, pool_, *cgroup_, clock_, fixed, target_bytes);
+    config_ =
+        std::make_unique<RuntimeConfig>(*store_, pool_, *cgroup_, clock_, fixed, target_bytes);
   }
   // The store's own thread does the work; the limit only ends a failing test.
   void WaitUntilDone() {
-    for (int i = 0; i < 20'000 && config_->Poll(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    for (int i = 0; i < 20'000 && config_->Poll(); ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
     EXPECT_TRUE(config_->progress().done);
   }
 
@@ -92,7 +96,8 @@ TEST_F(RuntimeConfigTest, RefusesWhatIsOutOfRange) {
   const UpdateResult small = config_->SetMemoryTarget(1);
   EXPECT_EQ(small.code, UpdateCode::kOutOfRange);
   EXPECT_THAT(small.message, HasSubstr(std::to_string(store_->min_memory_limit_bytes())));
-  EXPECT_EQ(config_->SetMemoryTarget(store_->max_memory_limit_bytes() + 1).code, UpdateCode::kOutOfRange);
+  EXPECT_EQ(config_->SetMemoryTarget(store_->max_memory_limit_bytes() + 1).code,
+            UpdateCode::kOutOfRange);
   EXPECT_EQ(config_->SetThreadTarget(0).code, UpdateCode::kOutOfRange);
   EXPECT_EQ(config_->SetThreadTarget(257).code, UpdateCode::kOutOfRange);
   EXPECT_EQ(config_->memory().target_bytes, 64 * kMi);

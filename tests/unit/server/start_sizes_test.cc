@@ -37,7 +37,8 @@ StartSizes Choose(const Options& options, const PodConfig* pod, const Surroundin
   std::string error;
   EXPECT_TRUE(ChooseStartSizes(options, pod, place, kSmallest, sizes, error)) << error;
   if (place.cgroup_memory_bytes && sizes.memory_limit_bytes > kSmallest) {
-    EXPECT_TRUE(sizing::InvariantHolds(sizes.sizing.memory, sizes.memory_limit_bytes, *place.cgroup_memory_bytes));
+    EXPECT_TRUE(sizing::InvariantHolds(sizes.sizing.memory, sizes.memory_limit_bytes,
+                                       *place.cgroup_memory_bytes));
   }
   return sizes;
 }
@@ -65,7 +66,8 @@ TEST(StartSizes, ExplicitValuesWin) {
   Options options;
   options.memory_bytes = 100 * kMi;
   options.threads = 7;
-  const PodConfig pod = Pod(R"({"version":1,"memory":{"sizeBytes":1000000},"threads":{"mode":"Fixed","count":2}})");
+  const PodConfig pod =
+      Pod(R"({"version":1,"memory":{"sizeBytes":1000000},"threads":{"mode":"Fixed","count":2}})");
   const StartSizes sizes = Choose(options, &pod, Place(256 * kMi, 1000, 1));
   EXPECT_EQ(sizes.memory_limit_bytes, 100 * kMi);
   EXPECT_EQ(sizes.threads, 7U);
@@ -82,7 +84,8 @@ TEST(StartSizes, ExplicitMemoryThatCannotFitIsRefusedNamingBothNumbers) {
   EXPECT_THAT(error, HasSubstr("limit of 268435456 bytes"));
   // 256 Mi × 1.05 + 24 Mi is the least that holds it.
   const std::uint64_t needed = (256 * kMi * 105 + 99) / 100 + 24 * kMi;
-  EXPECT_FALSE(ChooseStartSizes(options, nullptr, Place(needed - 1, 0, 1), kSmallest, sizes, error));
+  EXPECT_FALSE(
+      ChooseStartSizes(options, nullptr, Place(needed - 1, 0, 1), kSmallest, sizes, error));
   EXPECT_TRUE(ChooseStartSizes(options, nullptr, Place(needed, 0, 1), kSmallest, sizes, error));
 }
 
@@ -114,7 +117,8 @@ TEST(StartSizes, PercentOfTheLimit) {
 }
 
 TEST(StartSizes, RuleByPlace) {
-  const PodConfig pod = Pod(R"({"version":1,"memory":{"sizeBytes":104857600},"threads":{"mode":"Auto"},"rules":[
+  const PodConfig pod =
+      Pod(R"({"version":1,"memory":{"sizeBytes":104857600},"threads":{"mode":"Auto"},"rules":[
     {"name":"arm","match":{"arch":["arm64"]},"threads":{"perCPUPercent":100,"min":1,"max":16}},
     {"name":"pool","match":{"arch":["amd64"],"nodeSelector":{"k":"v"}}},
     {"name":"amd","match":{"arch":["amd64"],"pageSizeBytes":4096},"threads":{"perCPUPercent":50,"min":1,"max":3}}]})");
@@ -194,12 +198,16 @@ TEST(PodConfig, RefusesWhatItCannotMeanInOneLine) {
       {R"({"version":1,"memory":{"percentOfLimit":101}})", "percentOfLimit"},
       {R"({"version":1,"memory":{"sizeBytes":1},"threads":{"mode":"Some"}})", "threads.mode"},
       {R"({"version":1,"memory":{"sizeBytes":1},"threads":{"mode":"Fixed"}})", "threads.count"},
-      {R"({"version":1,"memory":{"sizeBytes":1},"threads":{"mode":"Fixed","count":0}})", "threads.count"},
+      {R"({"version":1,"memory":{"sizeBytes":1},"threads":{"mode":"Fixed","count":0}})",
+       "threads.count"},
       {R"({"version":1,"memory":{"sizeBytes":1},"rules":{}})", "rules"},
       {R"({"version":1,"memory":{"sizeBytes":1},"rules":[1]})", "rules"},
-      {R"({"version":1,"memory":{"sizeBytes":1},"rules":[{"threads":{"perCPUPercent":0}}]})", "perCPUPercent"},
-      {R"({"version":1,"memory":{"sizeBytes":1},"rules":[{"memory":{"overheadPercent":201}}]})", "overheadPercent"},
-      {R"({"version":1,"memory":{"sizeBytes":1},"rules":[{"match":{"arch":"amd64"}}]})", "match.arch"},
+      {R"({"version":1,"memory":{"sizeBytes":1},"rules":[{"threads":{"perCPUPercent":0}}]})",
+       "perCPUPercent"},
+      {R"({"version":1,"memory":{"sizeBytes":1},"rules":[{"memory":{"overheadPercent":201}}]})",
+       "overheadPercent"},
+      {R"({"version":1,"memory":{"sizeBytes":1},"rules":[{"match":{"arch":"amd64"}}]})",
+       "match.arch"},
       {R"({"version":1,"memory":{"sizeBytes":1},"maxConnections":0})", "maxConnections"},
   };
   for (const auto& [text, message] : cases) {

@@ -190,7 +190,8 @@ TEST_F(SlowReaderTest, StopsExecutingWhatCannotBeSent) {
   for (int i = 0; i < 100; ++i) expected += Pattern(100'000);
   std::string got;
   while (got.size() < expected.size()) {
-    const std::string piece = client_.Receive(std::min<std::size_t>(expected.size() - got.size(), 1000));
+    const std::string piece =
+        client_.Receive(std::min<std::size_t>(expected.size() - got.size(), 1000));
     ASSERT_FALSE(piece.empty());
     got += piece;
     Run();

@@ -16,7 +16,9 @@ constexpr std::size_t kDirectPiece = 100'000;
 
 class PinnedPattern final : public PinnedBytes {
  public:
-  PinnedPattern(std::size_t n, LineStats& stats) : bytes_(Pattern(n)), stats_(stats) { ++stats_.pins_alive; }
+  PinnedPattern(std::size_t n, LineStats& stats) : bytes_(Pattern(n)), stats_(stats) {
+    ++stats_.pins_alive;
+  }
   ~PinnedPattern() override { --stats_.pins_alive; }
   std::size_t size() const noexcept override { return bytes_.size(); }
   int FillIovec(std::size_t offset, iovec* pieces, int max) const noexcept override {
@@ -52,8 +54,8 @@ class LineWorker final : public WorkerHandler {
 
   void CountCommand() { ++commands_; }
   LineStats& stats() { return stats_; }
-  // Memory of uploads under way, by connection: not to be touched by another worker. Plain members on purpose, so that
-  // ThreadSanitizer sees it when two threads use one handler.
+  // Memory of uploads under way, by connection: not to be touched by another worker. Plain members
+  // on purpose, so that ThreadSanitizer sees it when two threads use one handler.
   std::map<std::uint64_t, std::string>& uploads() { return uploads_; }
 
  private:
@@ -65,13 +67,16 @@ class LineWorker final : public WorkerHandler {
 
 class LineConnection final : public ConnectionHandler {
  public:
-  LineConnection(std::uint64_t id, LineStats& stats) : id_(id), stats_(stats) { ++stats_.connections_alive; }
+  LineConnection(std::uint64_t id, LineStats& stats) : id_(id), stats_(stats) {
+    ++stats_.connections_alive;
+  }
   ~LineConnection() override {
     if (upload_worker_ != nullptr) upload_worker_->uploads().erase(id_);
     --stats_.connections_alive;
   }
 
-  HandlerResult OnInput(WorkerHandler& worker, std::span<const char> input, OutputBuffer& output) override {
+  HandlerResult OnInput(WorkerHandler& worker, std::span<const char> input,
+                        OutputBuffer& output) override {
     auto& mine = static_cast<LineWorker&>(worker);
     std::size_t consumed = 0;
     while (true) {
@@ -104,7 +109,9 @@ class LineConnection final : public ConnectionHandler {
     return {0, NextStep::kNeedInput, {}};
   }
 
-  bool AtRequestBoundary() const noexcept override { return upload_worker_ == nullptr && big_left_ == 0; }
+  bool AtRequestBoundary() const noexcept override {
+    return upload_worker_ == nullptr && big_left_ == 0;
+  }
 
  private:
   HandlerResult Execute(LineWorker& worker, const std::string& line, OutputBuffer& output) {
@@ -173,6 +180,8 @@ std::uint32_t Checksum(std::string_view bytes) {
   return (b << 16) | a;
 }
 
-std::unique_ptr<WorkerHandler> LineFactory::NewWorker() { return std::make_unique<LineWorker>(stats_); }
+std::unique_ptr<WorkerHandler> LineFactory::NewWorker() {
+  return std::make_unique<LineWorker>(stats_);
+}
 
 }  // namespace podcache::net

@@ -1,11 +1,10 @@
-// A small line protocol behind net's interfaces, that uses everything a real one may: replies, direct receives, budgets,
-// half-done requests, pinned payloads, closing.
+// A small line protocol behind net's interfaces, that uses everything a real one may: replies,
+// direct receives, budgets, half-done requests, pinned payloads, closing.
 //
 //   <word>⏎          the same word (anything that is no command below)
-//   put <n>⏎<bytes>  "sum <Adler-like sum>"; the bytes go straight into memory of the worker's handler
-//   big <n>⏎         n bytes of Pattern(), made in pieces with a yield between
-//   pin <n>⏎         n bytes of Pattern() as one pinned payload
-//   quit⏎            "bye", close
+//   put <n>⏎<bytes>  "sum <Adler-like sum>"; the bytes go straight into memory of the worker's
+//   handler big <n>⏎         n bytes of Pattern(), made in pieces with a yield between pin <n>⏎ n
+//   bytes of Pattern() as one pinned payload quit⏎            "bye", close
 // Lines end with \n.
 #pragma once
 

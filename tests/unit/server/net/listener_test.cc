@@ -42,7 +42,8 @@ class ListenerTest : public ::testing::Test {
   }
   TestClient Dial(const SocketAddress& address) {
     FileDescriptor fd(::socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC, 0));
-    EXPECT_EQ(::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address.storage), address.length), 0)
+    EXPECT_EQ(
+        ::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address.storage), address.length), 0)
         << address.ToString();
     return TestClient(std::move(fd));
   }
@@ -203,13 +204,20 @@ TEST(SplitHostPort, KnowsTheFormsOfAddresses) {
     int port;
   };
   const std::vector<Case> cases = {
-      {"127.0.0.1", true, "127.0.0.1", 11211}, {"127.0.0.1:80", true, "127.0.0.1", 80},
-      {"[::1]:80", true, "::1", 80},           {"[::1]", true, "::1", 11211},
-      {"::1", true, "::1", 11211},             {"name:0", true, "name", 0},
-      {"*:9150", true, "*", 9150},             {":80", true, "", 80},
-      {"name:", false, "", 0},                 {"name:65536", false, "", 0},
-      {"name:80x", false, "", 0},              {"[::1", false, "", 0},
-      {"[]:80", false, "", 0},                 {"[::1]80", false, "", 0},
+      {"127.0.0.1", true, "127.0.0.1", 11211},
+      {"127.0.0.1:80", true, "127.0.0.1", 80},
+      {"[::1]:80", true, "::1", 80},
+      {"[::1]", true, "::1", 11211},
+      {"::1", true, "::1", 11211},
+      {"name:0", true, "name", 0},
+      {"*:9150", true, "*", 9150},
+      {":80", true, "", 80},
+      {"name:", false, "", 0},
+      {"name:65536", false, "", 0},
+      {"name:80x", false, "", 0},
+      {"[::1", false, "", 0},
+      {"[]:80", false, "", 0},
+      {"[::1]80", false, "", 0},
       {"", false, "", 0},
   };
   for (const Case& one : cases) {

@@ -1,5 +1,5 @@
-// The other end of a connection in tests: blocking, with a limit on every wait so that a lost reply fails the test instead
-// of hanging it.
+// The other end of a connection in tests: blocking, with a limit on every wait so that a lost reply
+// fails the test instead of hanging it.
 #pragma once
 
 #include <fcntl.h>

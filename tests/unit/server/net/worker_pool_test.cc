@@ -115,7 +115,8 @@ TEST_F(WorkerPoolTest, HalfDoneRequestsMoveWithTheirHandler) {
     client.Send("pin 300000\nbig 600000\nend\n");
     EXPECT_EQ(client.Receive(10), Pattern(10));
   }
-  // None of these is at a request boundary, yet the threads leave at once, and again from where they went.
+  // None of these is at a request boundary, yet the threads leave at once, and again from where
+  // they went.
   ASSERT_TRUE(pool_->SetThreads(2));
   ASSERT_TRUE(pool_->SetThreads(1));
   EXPECT_EQ(pool_->threads_running(), 1U);
@@ -188,7 +189,8 @@ TEST_F(WorkerPoolTest, ChargesAndReleasesMemory) {
       client.Send("big 100000\n");
       EXPECT_EQ(client.Receive(1), Pattern(1));
     }
-    // Unsent replies are on the account, less what the sockets hold: of each the first piece of 64 KiB.
+    // Unsent replies are on the account, less what the sockets hold: of each the first piece of 64
+    // KiB.
     EXPECT_TRUE(Eventually([&] { return charged_.load() - start > 200 * 50'000; }));
     for (TestClient& client : clients) EXPECT_EQ(client.Receive(99'999).size(), 99'999U);
     for (TestClient& client : clients) ExpectEcho(client, "done");
@@ -255,11 +257,21 @@ class Load {
   void Run(const std::atomic<bool>& stop) {
     while (!stop.load() && errors == 0) {
       switch (random_() % 5) {
-        case 0: Echo(1 + random_() % 50); break;
-        case 1: Upload(random_() % 300'000 + 1); break;
-        case 2: Download("big ", random_() % 400'000 + 1); break;
-        case 3: Download("pin ", random_() % 200'000 + 1); break;
-        default: Dribble(); break;
+        case 0:
+          Echo(1 + random_() % 50);
+          break;
+        case 1:
+          Upload(random_() % 300'000 + 1);
+          break;
+        case 2:
+          Download("big ", random_() % 400'000 + 1);
+          break;
+        case 3:
+          Download("pin ", random_() % 200'000 + 1);
+          break;
+        default:
+          Dribble();
+          break;
       }
       ++rounds;
     }
