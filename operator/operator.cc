@@ -152,8 +152,8 @@ class Operator::Impl {
                                               config, "podcache-operator/" + std::string(Version()),
                                               clock_, transport_stop_.get_token()));
     api_ = std::make_unique<kube::HttpApiClient>(*transport_, clock_, &kube_metrics_);
-    elector_api_ = std::make_unique<kube::HttpApiClient>(*transport_, clock_, &kube_metrics_,
-                                                         kElectorTimeout);
+    elector_api_ =
+        std::make_unique<kube::HttpApiClient>(*transport_, clock_, &kube_metrics_, kElectorTimeout);
     return absl::OkStatus();
   }
 

@@ -8,9 +8,9 @@ namespace podcache::internal {
 }  // namespace podcache::internal
 
 // Always on.
-#define PODCACHE_CHECK(condition)                                              \
-  (__builtin_expect(static_cast<bool>(condition), 1)                           \
-       ? static_cast<void>(0)                                                  \
+#define PODCACHE_CHECK(condition)                    \
+  (__builtin_expect(static_cast<bool>(condition), 1) \
+       ? static_cast<void>(0)                        \
        : ::podcache::internal::CheckFailed(__FILE__, __LINE__, #condition))
 
 // Debug builds only; for hot paths.

@@ -1,9 +1,9 @@
-// The bytes of replies on their way to a socket: one contiguous area that encoders append to, with large values left
-// where they are and referred to in between.
+// The bytes of replies on their way to a socket: one contiguous area that encoders append to, with
+// large values left where they are and referred to in between.
 //
-// A worker owns one for the turn; what a send leaves over is moved to the connection with TakeTail().
-// Threads: one owner at a time, no lock.
-// Ownership: pinned payloads are owned until they are written or the buffer is cleared.
+// A worker owns one for the turn; what a send leaves over is moved to the connection with
+// TakeTail(). Threads: one owner at a time, no lock. Ownership: pinned payloads are owned until
+// they are written or the buffer is cleared.
 #pragma once
 
 #include <sys/uio.h>
@@ -33,15 +33,15 @@ class OutputBuffer {
   // The source becomes empty.
   OutputBuffer& operator=(OutputBuffer&& other) noexcept;
 
-  // Returns room for at least n bytes; only the first `Commit`ted ones become part of the output. The pointer is valid
-  // until the next non-const call.
+  // Returns room for at least n bytes; only the first `Commit`ted ones become part of the output.
+  // The pointer is valid until the next non-const call.
   char* Reserve(std::size_t n);
   void Commit(std::size_t n) noexcept;
   void Append(std::string_view bytes);
   void AppendPinned(std::unique_ptr<PinnedBytes> payload);
 
-  // A position to come back to: a torn read or a failed command takes its partial reply back. Pinned payloads after the
-  // mark are released.
+  // A position to come back to: a torn read or a failed command takes its partial reply back.
+  // Pinned payloads after the mark are released.
   struct Mark {
     std::size_t bytes;
     std::size_t pins;
@@ -56,7 +56,8 @@ class OutputBuffer {
   int FillIovec(iovec* pieces, int max) const noexcept;
   // The kernel took n bytes.
   void Consume(std::size_t n) noexcept;
-  // Moves what is pending into a buffer sized for it; this one becomes empty and keeps its capacity.
+  // Moves what is pending into a buffer sized for it; this one becomes empty and keeps its
+  // capacity.
   OutputBuffer TakeTail();
   void Clear() noexcept;
   // Memory held, for the budget.

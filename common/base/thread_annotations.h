@@ -11,7 +11,8 @@
 
 #define CAPABILITY(x) PODCACHE_ANNOTATION(capability(x))
 #define SCOPED_CAPABILITY PODCACHE_ANNOTATION(scoped_lockable)
-// Debian's Abseil defines this and the last one under the same names with the same meaning; either order of inclusion works.
+// Debian's Abseil defines this and the last one under the same names with the same meaning; either
+// order of inclusion works.
 #undef GUARDED_BY
 #define GUARDED_BY(x) PODCACHE_ANNOTATION(guarded_by(x))
 #define REQUIRES(...) PODCACHE_ANNOTATION(requires_capability(__VA_ARGS__))

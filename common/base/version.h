@@ -7,8 +7,8 @@ namespace podcache {
 
 // For example "0.1.0".
 std::string_view Version() noexcept;
-// What `version` and `stats` answer. Clients parse three dotted numbers at the start and switch features by them, so these
-// name the protocol level: that of memcached 1.6.45.
+// What `version` and `stats` answer. Clients parse three dotted numbers at the start and switch
+// features by them, so these name the protocol level: that of memcached 1.6.45.
 std::string_view ProtocolVersion() noexcept;
 // The commit it was built from, "unknown" outside a repository.
 std::string_view Revision() noexcept;

@@ -17,10 +17,11 @@ bool Matches(const RuleMatch& match, const Host& host) {
   if (match.page_size_bytes != 0 && match.page_size_bytes != host.page_size_bytes) return false;
   if (match.node_selector.empty()) return true;
   if (!host.node_labels_known) return false;
-  return std::all_of(match.node_selector.begin(), match.node_selector.end(), [&](const auto& wanted) {
-    return std::find(host.node_labels.begin(), host.node_labels.end(), wanted) !=
-           host.node_labels.end();
-  });
+  return std::all_of(match.node_selector.begin(), match.node_selector.end(),
+                     [&](const auto& wanted) {
+                       return std::find(host.node_labels.begin(), host.node_labels.end(), wanted) !=
+                              host.node_labels.end();
+                     });
 }
 
 }  // namespace
@@ -37,7 +38,8 @@ const Rule* ChooseRule(const std::vector<Rule>& rules, const Host& host) {
   return found == rules.end() ? nullptr : &*found;
 }
 
-std::uint64_t CpuBasisMilli(std::optional<std::uint64_t> cpu_limit_milli, std::uint32_t usable_cpus) {
+std::uint64_t CpuBasisMilli(std::optional<std::uint64_t> cpu_limit_milli,
+                            std::uint32_t usable_cpus) {
   if (cpu_limit_milli) return *cpu_limit_milli;
   return std::uint64_t{std::clamp(usable_cpus, 1U, 4U)} * 1000;
 }
@@ -62,7 +64,8 @@ std::uint64_t LargestCacheBytes(const MemoryRule& rule, std::uint64_t cgroup_lim
   return static_cast<std::uint64_t>(room * 100 / (100 + rule.overhead_percent));
 }
 
-bool InvariantHolds(const MemoryRule& rule, std::uint64_t cache_bytes, std::uint64_t cgroup_limit_bytes) {
+bool InvariantHolds(const MemoryRule& rule, std::uint64_t cache_bytes,
+                    std::uint64_t cgroup_limit_bytes) {
   return RequiredCgroupLimitBytes(rule, cache_bytes) <= cgroup_limit_bytes;
 }
 

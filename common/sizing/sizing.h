@@ -1,8 +1,9 @@
-// The arithmetic of sizing a cache by architecture and node pool: which rule fits, how many threads, how much memory
-// limit a cache size needs and how large a cache a memory limit can hold.
+// The arithmetic of sizing a cache by architecture and node pool: which rule fits, how many
+// threads, how much memory limit a cache size needs and how large a cache a memory limit can hold.
 //
-// Used on both sides: the server chooses at start from what it sees, the operator computes the pod's limits. Pure values,
-// no clock, no I/O. Source of the rules and formulas: the CacheProfile API (docs/architecture.md, "Sizing").
+// Used on both sides: the server chooses at start from what it sees, the operator computes the
+// pod's limits. Pure values, no clock, no I/O. Source of the rules and formulas: the CacheProfile
+// API (docs/architecture.md, "Sizing").
 //
 // The invariant of a live resize, at every instant:
 //   cache limit × (1 + overhead_percent / 100) + overhead_fixed_bytes ≤ cgroup limit
@@ -16,7 +17,7 @@
 namespace podcache::sizing {
 
 struct MemoryRule {
-  std::uint32_t overhead_percent = 25;                   // 0–200
+  std::uint32_t overhead_percent = 25;  // 0–200
   std::uint64_t overhead_fixed_bytes = 128ULL << 20;
 };
 
@@ -27,8 +28,8 @@ struct ThreadRule {
 };
 
 struct RuleMatch {
-  std::vector<std::string> arch;                  // Kubernetes' names: amd64, arm64. Empty: any.
-  std::uint64_t page_size_bytes = 0;              // 0: any.
+  std::vector<std::string> arch;      // Kubernetes' names: amd64, arm64. Empty: any.
+  std::uint64_t page_size_bytes = 0;  // 0: any.
   std::vector<std::pair<std::string, std::string>> node_selector;  // Empty: any.
 };
 
@@ -50,11 +51,14 @@ struct Host {
   bool node_labels_known = false;
 };
 
-// The first rule that matches, nullptr if none does. A rule with a node_selector never matches while labels are unknown.
+// The first rule that matches, nullptr if none does. A rule with a node_selector never matches
+// while labels are unknown.
 const Rule* ChooseRule(const std::vector<Rule>& rules, const Host& host);
 
-// CPU basis in thousandths of a core: the CPU limit, without one the smaller of 4 and the usable CPUs.
-std::uint64_t CpuBasisMilli(std::optional<std::uint64_t> cpu_limit_milli, std::uint32_t usable_cpus);
+// CPU basis in thousandths of a core: the CPU limit, without one the smaller of 4 and the usable
+// CPUs.
+std::uint64_t CpuBasisMilli(std::optional<std::uint64_t> cpu_limit_milli,
+                            std::uint32_t usable_cpus);
 
 // basis × per_cpu_percent / 100, rounded half up, clamped to min..max.
 std::uint32_t ThreadCount(const ThreadRule& rule, std::uint64_t cpu_basis_milli);
@@ -65,6 +69,7 @@ std::uint64_t RequiredCgroupLimitBytes(const MemoryRule& rule, std::uint64_t cac
 // Largest cache size that keeps the invariant under this cgroup limit; 0 if none does.
 std::uint64_t LargestCacheBytes(const MemoryRule& rule, std::uint64_t cgroup_limit_bytes);
 
-bool InvariantHolds(const MemoryRule& rule, std::uint64_t cache_bytes, std::uint64_t cgroup_limit_bytes);
+bool InvariantHolds(const MemoryRule& rule, std::uint64_t cache_bytes,
+                    std::uint64_t cgroup_limit_bytes);
 
 }  // namespace podcache::sizing

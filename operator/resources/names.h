@@ -19,7 +19,8 @@ inline constexpr std::string_view kSidecarNameAnnotation =
     "podcache.dev/sidecar-name";  // Set by the user.
 inline constexpr std::string_view kInjectedByAnnotation = "podcache.dev/injected-by";
 inline constexpr std::string_view kConfigHashAnnotation = "podcache.dev/config-hash";
-// The resources the operator last gave the container: what differs from them is somebody else's change.
+// The resources the operator last gave the container: what differs from them is somebody else's
+// change.
 inline constexpr std::string_view kAppliedResourcesAnnotation = "podcache.dev/applied-resources";
 inline constexpr std::string_view kIdentityAnnotation = "podcache.dev/identity";
 inline constexpr std::string_view kSafeToEvictVolumesAnnotation =

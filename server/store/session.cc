@@ -49,7 +49,8 @@ WriteResult StoreSession::Commit(WriteHandle& handle, const WriteOptions& option
   std::unique_ptr<WriteHandle::Impl> room = std::move(handle.impl_);
   const WriteResult result = impl_->Commit(*room, options);
   // Readers must not get what this value was meant to replace.
-  if (options.mode == WriteMode::kSet && result.status == StoreStatus::kOutOfMemory) Delete({room->key(), room->hash});
+  if (options.mode == WriteMode::kSet && result.status == StoreStatus::kOutOfMemory)
+    Delete({room->key(), room->hash});
   room->Reset();
   impl_->spare = std::move(room);
   return result;

@@ -228,8 +228,8 @@ class StoreSession {
   // value: callers do that.
   StoreStatus Prepare(const Key& key, std::uint64_t value_bytes, std::uint32_t client_flags,
                       std::int64_t exptime, WriteHandle& handle);
-  // Consumes the handle, whatever the answer. kNotStored if the value is not complete. A set that fails for lack of
-  // memory has deleted the old value.
+  // Consumes the handle, whatever the answer. kNotStored if the value is not complete. A set that
+  // fails for lack of memory has deleted the old value.
   WriteResult Commit(WriteHandle& handle, const WriteOptions& options);
 
   StoreStatus Delete(const Key& key);
