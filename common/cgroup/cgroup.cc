@@ -120,11 +120,9 @@ std::optional<std::uint64_t> GroupCpuLimitMilli(Version version, const std::stri
 }
 
 std::optional<std::uint64_t> GroupMemoryLimitBytes(Version version, const std::string& folder) {
-  if (version == Version::kV1) {
-    return Smaller(Finite(ReadNumber(folder + "/memory.limit_in_bytes")),
-                   Finite(ReadKeyed(folder + "/memory.stat", "hierarchical_memory_limit")));
-  }
-  return Finite(ReadNumber(folder + "/memory.max"));  // "max" is no number.
+  // "max" is no number.
+  const char* const file = version == Version::kV1 ? "/memory.limit_in_bytes" : "/memory.max";
+  return Finite(ReadNumber(folder + file));
 }
 
 // The smallest value of `read` over a group and its visible ancestors.
@@ -210,9 +208,12 @@ Version Reader::cpu_version() const { return Locate("cpu").version; }
 std::optional<std::uint64_t> Reader::MemoryLimitBytes() const {
   const Location at = Locate("memory");
   if (at.version == Version::kNone) return std::nullopt;
-  return SmallestUpwards(at.top, at.relative, [&](const std::string& folder) {
+  const auto visible = SmallestUpwards(at.top, at.relative, [&](const std::string& folder) {
     return GroupMemoryLimitBytes(at.version, folder);
   });
+  if (at.version == Version::kV2) return visible;
+  return Smaller(visible, Finite(ReadKeyed(at.top + at.relative + "/memory.stat",
+                                           "hierarchical_memory_limit")));
 }
 
 std::optional<std::uint64_t> Reader::MemoryUsageBytes() const {
