@@ -216,7 +216,11 @@ class Operator::Impl {
                                    .rotation = NamesOfWebhook(options_)},
         [this] { return manager_->is_leader(); },
         [this](const CertificateSet& set) { UseCertificates(set); }, clock_, log_);
-    manager_->OnLeading([this] { rotation_->Wake(); });
+    // Before the controllers start: what they show of the webhook is then true from their first
+    // look.
+    manager_->OnLeading([this] {
+      if (!rotation_->Visit().ok()) rotation_->Wake();
+    });
   }
 
   // On the rotation's thread.

@@ -19,6 +19,8 @@ namespace {
 
 using std::chrono::nanoseconds;
 
+constexpr std::size_t kMostVisited = 100'000;
+
 EventObject Regarding(const CacheSidecar& sidecar) {
   return {.api_version = std::string(kApiVersion),
           .kind = std::string(CacheSidecar::kKind),
@@ -206,13 +208,15 @@ void CacheSidecarReconciler::TellTransitions(const CacheSidecar& sidecar,
 
 void CacheSidecarReconciler::TellNotInjected(const CacheSidecar& sidecar,
                                              const std::vector<PodView>& pods) {
+  // What the status of the process before this one shows was told by it.
   const Condition* shown = FindCondition(sidecar.status.conditions, condition::kInjectionReady);
+  const bool told_before =
+      IsFirstVisit(sidecar.metadata.uid) && shown != nullptr && shown->reason == "PodsNotInjected";
   for (const PodView& pod : pods) {
     PodMemory memory = history_.Get(pod.uid);
     if (std::exchange(memory.not_injected_told, true)) continue;
     history_.Put(pod.uid, std::move(memory));
-    // Named in the condition already: told by the process before this one.
-    if (shown != nullptr && shown->message.find(pod.key.name) != std::string::npos) continue;
+    if (told_before) continue;
     const EventObject related = PodReference(pod.key.ns, pod.key.name, pod.uid);
     events_.Record(Regarding(sidecar), &related,
                    {.warning = true,
@@ -221,6 +225,12 @@ void CacheSidecarReconciler::TellNotInjected(const CacheSidecar& sidecar,
                     .note = "Pod " + pod.key.name +
                             " is selected but has no cache; it gets one when created anew"});
   }
+}
+
+bool CacheSidecarReconciler::IsFirstVisit(const std::string& uid) {
+  MutexLock lock(mutex_);
+  if (visited_.size() >= kMostVisited) visited_.clear();
+  return visited_.insert(uid).second;
 }
 
 }  // namespace podcache::control

@@ -8,10 +8,13 @@
 #pragma once
 
 #include <functional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "common/base/clock.h"
+#include "common/base/mutex.h"
+#include "common/base/thread_annotations.h"
 #include "operator/api/v1alpha1/cache_sidecar.h"
 #include "operator/controller/reconciler.h"
 #include "operator/reconcile/event_recorder.h"
@@ -53,6 +56,8 @@ class CacheSidecarReconciler final : public kube::Reconciler {
                                            SidecarFacts facts, const std::string& why);
   void TellTransitions(const CacheSidecar& sidecar, const std::vector<PodOutcome>& outcomes);
   void TellNotInjected(const CacheSidecar& sidecar, const std::vector<PodView>& pods);
+  // True once for each object in the life of this process.
+  bool IsFirstVisit(const std::string& uid);
 
   const Stores& stores_;
   PodResizer& resizer_;
@@ -64,6 +69,8 @@ class CacheSidecarReconciler final : public kube::Reconciler {
   ResizeCounter& counter_;
   const SidecarSurroundings surroundings_;
   const Clock& clock_;
+  Mutex mutex_;
+  std::set<std::string> visited_ GUARDED_BY(mutex_);
 };
 
 }  // namespace podcache::control

@@ -1,7 +1,9 @@
 #include "operator/reconcile/resize_executor.h"
 
+#include <algorithm>
 #include <charconv>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "common/status/status.h"
 #include "operator/client/api_error.h"
@@ -24,6 +26,13 @@ kube::WriteOptions Options() { return {.field_manager = std::string(kFieldManage
 
 void NoteVersion(const kube::Object& pod, PodMemory& memory) {
   memory.patched_version = std::max(memory.patched_version, VersionNumber(pod.resource_version()));
+}
+
+// Another pod has the name by now: 422, since a uid is immutable.
+bool IsAboutUid(const kube::ApiErrorDetails& details) {
+  return std::any_of(
+      details.causes.begin(), details.causes.end(),
+      [](const kube::ApiErrorCause& cause) { return cause.field == "metadata.uid"; });
 }
 
 }  // namespace
@@ -71,8 +80,9 @@ StepOutcome ResizeExecutor::PatchPod(const PodView& pod, const ContainerAmounts&
 StepOutcome ResizeExecutor::AfterRefusedPatch(const absl::Status& status,
                                               const ContainerAmounts& amounts,
                                               std::int64_t generation, PodMemory& memory) {
-  if (kube::IsForbidden(status) || kube::IsInvalid(status)) {
-    memory.refused = RefusedResize{generation, amounts, std::string(MessageOf(status))};
+  const std::optional<kube::ApiErrorDetails> details = kube::GetApiErrorDetails(status);
+  if (details && (kube::IsForbidden(status) || kube::IsInvalid(status)) && !IsAboutUid(*details)) {
+    memory.refused = RefusedResize{generation, amounts, details->message};
     return {.result = StepResult::kRefused, .message = memory.refused->message};
   }
   if (absl::IsNotFound(status)) {

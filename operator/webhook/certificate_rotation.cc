@@ -76,6 +76,11 @@ CertificateRotation::CertificateRotation(kube::ApiClient& client,
 CertificateRotation::~CertificateRotation() { Stop(); }
 
 absl::Status CertificateRotation::Visit() {
+  MutexLock lock(visit_mutex_);
+  return VisitLocked();
+}
+
+absl::Status CertificateRotation::VisitLocked() {
   PODCACHE_ASSIGN_OR_RETURN(Stored stored, Load());
   if (!may_write_()) {
     if (!stored.secret)

@@ -6,9 +6,8 @@
 // replicas read and use. The Secret is created, never overwritten without the version that was
 // read: of several writers one wins, the others read again, so all end with the same.
 //
-// Threads: Visit from one thread at a time (Start runs its own); published and ready from any.
-// `on_change` runs on the visiting thread. Ownership: borrows client and clock. The destructor
-// stops.
+// Threads: any; visits wait for each other (Start runs a thread of its own). `on_change` runs on the
+// visiting thread. Ownership: borrows client and clock. The destructor stops.
 #pragma once
 
 #include <atomic>
@@ -20,6 +19,7 @@
 
 #include "common/base/clock.h"
 #include "common/base/mutex.h"
+#include "common/base/thread_annotations.h"
 #include "common/logging/logger.h"
 #include "operator/client/api_client.h"
 #include "operator/webhook/certificate_set.h"
@@ -46,7 +46,7 @@ class CertificateRotation {
 
   // One look, and one round of changes where they are due. NotFound on a replica that may not
   // write: not made yet.
-  absl::Status Visit();
+  absl::Status Visit() EXCLUDES(visit_mutex_);
 
   void Start();
   void Stop();
@@ -63,12 +63,13 @@ class CertificateRotation {
     std::optional<kube::Object> secret;  // Absent: to be created.
     CertificateSet set;
   };
+  absl::Status VisitLocked() REQUIRES(visit_mutex_);
   absl::StatusOr<Stored> Load();
   absl::Status Renew(Stored& stored, std::string_view published_bundle);
   absl::Status Write(const Stored& stored);
   // Brings `bundle` into every webhook entry that lacks it.
   absl::Status Publish(const kube::Object& configuration, std::string_view bundle);
-  void Use(const CertificateSet& set);
+  void Use(const CertificateSet& set) REQUIRES(visit_mutex_);
   void Run();
 
   kube::ApiClient& client_;
@@ -77,7 +78,8 @@ class CertificateRotation {
   const OnChange on_change_;
   const Clock& clock_;
   const Logger log_;
-  SecretData in_use_;
+  Mutex visit_mutex_;
+  SecretData in_use_ GUARDED_BY(visit_mutex_);
   std::atomic<bool> ready_{false};
   std::atomic<bool> published_{false};
 
