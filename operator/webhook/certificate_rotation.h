@@ -6,8 +6,8 @@
 // replicas read and use. The Secret is created, never overwritten without the version that was
 // read: of several writers one wins, the others read again, so all end with the same.
 //
-// Threads: any; visits wait for each other (Start runs a thread of its own). `on_change` runs on the
-// visiting thread. Ownership: borrows client and clock. The destructor stops.
+// Threads: any; visits wait for each other (Start runs a thread of its own). `on_change` runs on
+// the visiting thread. Ownership: borrows client and clock. The destructor stops.
 #pragma once
 
 #include <atomic>
