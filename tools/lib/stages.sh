@@ -2,14 +2,14 @@
 # stages it names in its `needs` have made, and builds by itself what it needs when called alone.
 
 # name | needs | what it does. In order of running: quick ones first.
-stages='
+stages=$(
+  cat <<'TABLE'
 style       |          | clang-format, include layering, syntax of scripts
 build       |          | dev preset: everything, warnings as errors
 unit        | build    | unit and property tests (dev)
 integration | build    | the real server on port 0: protocol, limits, resize, admin (dev)
 reference   |          | the same protocol transcripts against memcached 1.6.45: what we claim to match, it does
 fuzz-replay | build    | the fuzz corpora as ordinary tests (dev)
-oracle      |          | the protocol transcripts against memcached 1.6.45, fetched from Debian sid
 cluster     |          | Kubernetes and Helm binaries for the tests (minutes the first time, then cached)
 charts      | build    | helm lint, rendered templates, CRD drift, rights against the permission table
 kube        | build    | Kubernetes client, operator and CRD rules against a real API server
@@ -20,7 +20,8 @@ tidy        | build    | clang: lock annotations as errors, the core's headers c
 asan        |          | address and undefined-behaviour sanitizers: unit, integration, fuzz-replay
 tsan        |          | thread sanitizer: tests that carry its label
 arm64       |          | cross build, images of both architectures in one index, protocol smoke test under emulation
-'
+TABLE
+)
 
 # The sanitizers of g++ 12 know fewer layouts of the address space than new kernels choose from.
 without_aslr() {
@@ -62,15 +63,13 @@ stage_integration() {
 }
 
 stage_reference() {
-  "$python" -B "$top/tests/transcript/run.py" --memcached --start "$top/tools/memcached-peer run"
+  "$python" -B "$top/tests/transcript/run.py" --memcached --start "$top/tools/memcached-peer run -t 1"
 }
 
 stage_fuzz-replay() {
   build_preset dev
   run_ctest dev '^fuzz-replay$'
 }
-
-stage_oracle() { "$top/tests/transcript/run.py" --memcached --start "$top/tools/memcached-peer run -t 1"; }
 
 stage_cluster() { "$top/tests/cluster/cluster" build; }
 
