@@ -59,11 +59,9 @@ class AdminSideDoors final : public SideDoors {
   }
 
   bool Serve(const RunningParts& parts, std::string& error) override {
-    const LiveParts live{parts.store,    parts.pool,    parts.runtime,
-                         parts.counters, parts.context, parts.clock};
-    backend_ = NewLiveBackend(live);
+    backend_ = NewLiveBackend(parts);
     collector_ =
-        std::make_unique<metrics::MetricsCollector>(parts.counters, NewLiveSnapshotSource(live));
+        std::make_unique<metrics::MetricsCollector>(parts.counters, NewLiveSnapshotSource(parts));
     if (servers_->Serve(*backend_, *collector_, parts.clock.WallSeconds(), &error)) return true;
     if (!options_.admin_listen_is_default) return false;
     LogWarning("Admin API is off: " + error);

@@ -7,6 +7,7 @@
 
 #include "common/base/version.h"
 #include "common/cgroup/cgroup.h"
+#include "common/process/process_stats.h"
 #include "podcache/admin/v1/admin.pb.h"
 #include "server/command/server_context.h"
 #include "server/metrics/worker_counters.h"
@@ -78,7 +79,7 @@ admin::ChangeResult ToChangeResult(UpdateResult result) {
 
 class LiveBackend final : public admin::Backend {
  public:
-  explicit LiveBackend(const LiveParts& parts) : parts_(parts) {}
+  explicit LiveBackend(const RunningParts& parts) : parts_(parts) {}
 
   v1::ServerInfo GetServerInfo() const override {
     v1::ServerInfo info;
@@ -100,7 +101,7 @@ class LiveBackend final : public admin::Backend {
     // it came into force.
     *info.mutable_config() = GetConfig();
     info.set_resize_in_progress(!parts_.runtime.progress().done);
-    info.set_resident_memory_bytes(ResidentMemoryBytes());
+    info.set_resident_memory_bytes(ReadResidentMemoryBytes());
     return info;
   }
 
@@ -125,7 +126,7 @@ class LiveBackend final : public admin::Backend {
     stats.set_total_items(store.total_items);
     stats.set_current_bytes(store.item_bytes);
     stats.set_limit_bytes(store.memory_limit_bytes);
-    stats.set_resident_memory_bytes(ResidentMemoryBytes());
+    stats.set_resident_memory_bytes(ReadResidentMemoryBytes());
     stats.set_get_hits(parts_.counters.Sum(Counter::kGetHits));
     stats.set_get_misses(parts_.counters.Sum(Counter::kGetMisses));
     stats.set_cmd_get(parts_.counters.Sum(Counter::kCmdGet));
@@ -186,12 +187,12 @@ class LiveBackend final : public admin::Backend {
     info.set_cgroup_version(static_cast<std::uint32_t>(cgroup.memory_version()));
   }
 
-  const LiveParts parts_;
+  const RunningParts parts_;
 };
 
 }  // namespace
 
-std::unique_ptr<admin::Backend> NewLiveBackend(const LiveParts& parts) {
+std::unique_ptr<admin::Backend> NewLiveBackend(const RunningParts& parts) {
   return std::make_unique<LiveBackend>(parts);
 }
 

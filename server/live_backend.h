@@ -6,39 +6,15 @@
 
 #include <memory>
 
-#include "common/base/clock.h"
 #include "server/admin/backend.h"
 #include "server/metrics/collector/snapshot.h"
-
-namespace podcache::command {
-class ServerContext;
-}
-namespace podcache::metrics {
-class CounterRegistry;
-}
-namespace podcache::net {
-class WorkerPool;
-}
-namespace podcache::store {
-class Store;
-}
+#include "server/running_parts.h"
 
 namespace podcache::server {
 
-class RuntimeConfig;
-
-struct LiveParts {
-  store::Store& store;
-  net::WorkerPool& pool;
-  RuntimeConfig& runtime;
-  metrics::CounterRegistry& counters;
-  const command::ServerContext& context;
-  const Clock& clock;
-};
-
-std::unique_ptr<admin::Backend> NewLiveBackend(const LiveParts& parts);
+std::unique_ptr<admin::Backend> NewLiveBackend(const RunningParts& parts);
 
 // For the collector: called once per scrape.
-metrics::SnapshotSource NewLiveSnapshotSource(const LiveParts& parts);
+metrics::SnapshotSource NewLiveSnapshotSource(const RunningParts& parts);
 
 }  // namespace podcache::server

@@ -99,7 +99,7 @@ metrics::ThreadFigures Threads(RuntimeConfig& runtime, const net::PoolReport& po
 
 }  // namespace
 
-metrics::SnapshotSource NewLiveSnapshotSource(const LiveParts& parts) {
+metrics::SnapshotSource NewLiveSnapshotSource(const RunningParts& parts) {
   return [parts] {
     const command::ServerStats server = parts.context.Stats();
     const net::PoolReport pool = parts.pool.Report();

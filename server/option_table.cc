@@ -45,16 +45,6 @@ bool Text(Options& options, const string& text, string& error) {
   return true;
 }
 
-bool Later(Options&, const string&, string& error) {
-  error = "not supported by this release";
-  return false;
-}
-
-bool Never(Options&, const string&, string& error) {
-  error = "not part of Podcache";
-  return false;
-}
-
 bool SetUdpPort(Options&, const string& text, string& error) {
   std::int64_t port = 0;
   if (!ReadInteger(text, -1, 65535, port)) {

@@ -58,4 +58,14 @@ std::string NotANumber(std::string_view text, std::int64_t low, std::int64_t hig
   return message + "between " + std::to_string(low) + " and " + std::to_string(high);
 }
 
+bool Later(Options&, const std::string&, std::string& error) {
+  error = "not supported by this release";
+  return false;
+}
+
+bool Never(Options&, const std::string&, std::string& error) {
+  error = "not part of Podcache";
+  return false;
+}
+
 }  // namespace podcache::server

@@ -1,11 +1,9 @@
 #include "server/runtime_config.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <fstream>
 #include <utility>
 
+#include "common/process/process_stats.h"
 #include "server/net/worker_pool.h"
 #include "server/store/store.h"
 
@@ -167,7 +165,7 @@ ThreadSettings RuntimeConfig::threads() const {
 ResizeProgress RuntimeConfig::progress() {
   ResizeProgress progress;
   progress.threads = threads();
-  progress.resident_bytes = ResidentMemoryBytes();
+  progress.resident_bytes = ReadResidentMemoryBytes();
   MutexLock lock(mutex_);
   NoteProgressLocked();
   const store::ResizeState state = store_.resize_state();
@@ -186,14 +184,6 @@ ResizeProgress RuntimeConfig::progress() {
 ResizeCounters RuntimeConfig::counters() const {
   MutexLock lock(mutex_);
   return counters_;
-}
-
-std::uint64_t ResidentMemoryBytes() {
-  std::ifstream statm("/proc/self/statm");
-  std::uint64_t total_pages = 0;
-  std::uint64_t resident_pages = 0;
-  if (!(statm >> total_pages >> resident_pages)) return 0;
-  return resident_pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
 }
 
 }  // namespace podcache::server

@@ -175,7 +175,4 @@ class RuntimeConfig {
   ResizeCounters counters_ GUARDED_BY(mutex_);
 };
 
-// Resident memory of this process as the kernel counts it; 0 if unreadable.
-std::uint64_t ResidentMemoryBytes();
-
 }  // namespace podcache::server

@@ -8,35 +8,11 @@
 #include <memory>
 #include <string>
 
-#include "common/base/clock.h"
-
-namespace podcache::command {
-class ServerContext;
-}
-namespace podcache::metrics {
-class CounterRegistry;
-}
-namespace podcache::net {
-class WorkerPool;
-}
-namespace podcache::store {
-class Store;
-}
+#include "server/running_parts.h"
 
 namespace podcache::server {
 
-class RuntimeConfig;
 struct Options;
-
-// The parts of a running server, which outlive Stop().
-struct RunningParts {
-  store::Store& store;
-  net::WorkerPool& pool;
-  RuntimeConfig& runtime;
-  metrics::CounterRegistry& counters;
-  const command::ServerContext& context;
-  const Clock& clock;
-};
 
 class SideDoors {
  public:

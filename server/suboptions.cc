@@ -43,16 +43,6 @@ bool Switch(Options& options, const string&, string&) {
 
 bool Nothing(Options&, const string&, string&) { return true; }
 
-bool Later(Options&, const string&, string& error) {
-  error = "not supported by this release";
-  return false;
-}
-
-bool Never(Options&, const string&, string& error) {
-  error = "not part of Podcache";
-  return false;
-}
-
 bool SetHashAlgorithm(Options& options, const string& text, string& error) {
   if (text != "jenkins" && text != "murmur3" && text != "xxh3") {
     error = "\"" + text + "\" is not one of jenkins, murmur3, xxh3";

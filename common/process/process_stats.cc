@@ -25,15 +25,19 @@ std::string FirstLine(const char* path) {
   return line;
 }
 
-void ReadMemory(ProcessStats& stats) {
-  std::istringstream pages(FirstLine("/proc/self/statm"));
-  const auto page_bytes = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+struct MemoryPages {
   std::uint64_t size = 0;
   std::uint64_t resident = 0;
-  pages >> size >> resident;
-  stats.virtual_memory_bytes = size * page_bytes;
-  stats.resident_memory_bytes = resident * page_bytes;
+};
+
+MemoryPages ReadMemoryPages() {
+  std::ifstream statm("/proc/self/statm");
+  MemoryPages pages;
+  statm >> pages.size >> pages.resident;
+  return pages;
 }
+
+std::uint64_t PageBytes() { return static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE)); }
 
 void ReadDescriptors(ProcessStats& stats) {
   rlimit limit{};
@@ -79,7 +83,9 @@ ProcessStats ReadProcessStats() {
     stats.user_cpu_seconds = Seconds(usage.ru_utime);
     stats.system_cpu_seconds = Seconds(usage.ru_stime);
   }
-  ReadMemory(stats);
+  const MemoryPages pages = ReadMemoryPages();
+  stats.virtual_memory_bytes = pages.size * PageBytes();
+  stats.resident_memory_bytes = pages.resident * PageBytes();
   ReadDescriptors(stats);
   static const double start_time_seconds =
       BootTimeSeconds() +
@@ -87,5 +93,7 @@ ProcessStats ReadProcessStats() {
   stats.start_time_seconds = start_time_seconds;
   return stats;
 }
+
+std::uint64_t ReadResidentMemoryBytes() { return ReadMemoryPages().resident * PageBytes(); }
 
 }  // namespace podcache

@@ -20,4 +20,7 @@ struct ProcessStats {
 
 ProcessStats ReadProcessStats();
 
+// That one figure alone: cheap enough to be polled.
+std::uint64_t ReadResidentMemoryBytes();
+
 }  // namespace podcache

@@ -1,24 +1,15 @@
 #include "operator/manager/leader_elector.h"
 
-#include <fmt/chrono.h>
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "common/base/stop_wait.h"
 #include "operator/client/api_error.h"
+#include "operator/client/time_text.h"
 
 namespace podcache::kube {
 namespace {
-
-// metav1.MicroTime.
-std::string MicroTime(std::chrono::nanoseconds since_epoch) {
-  const auto micros = std::chrono::duration_cast<std::chrono::microseconds>(since_epoch).count();
-  return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:06}Z",
-                     fmt::gmtime(static_cast<std::time_t>(micros / 1'000'000)), micros % 1'000'000);
-}
 
 std::int64_t NumberAt(const Object& lease, std::string_view field, std::int64_t otherwise) {
   const nlohmann::json& value = lease.At({"spec", field});
@@ -36,7 +27,7 @@ LeaderElector::LeaderElector(ApiClient& client, LeaderElectorOptions options, co
       random_(seed) {}
 
 absl::Status LeaderElector::Create() {
-  const std::string now = MicroTime(clock_.WallNow());
+  const std::string now = FormatMicroTime(clock_.WallNow());
   const nlohmann::json lease = {
       {"apiVersion", kLeases.ApiVersion()},
       {"kind", kLeases.kind},
@@ -51,7 +42,7 @@ absl::Status LeaderElector::Create() {
 }
 
 absl::Status LeaderElector::Take(const Object& lease, bool renew) {
-  const std::string now = MicroTime(clock_.WallNow());
+  const std::string now = FormatMicroTime(clock_.WallNow());
   Object next = lease;
   nlohmann::json& spec = next.mutable_json()["spec"];
   spec["holderIdentity"] = options_.identity;
@@ -165,7 +156,7 @@ void LeaderElector::Release() {
   nlohmann::json& spec = next.mutable_json()["spec"];
   spec["holderIdentity"] = "";
   spec["leaseDurationSeconds"] = 1;
-  spec["renewTime"] = MicroTime(clock_.WallNow());
+  spec["renewTime"] = FormatMicroTime(clock_.WallNow());
   const absl::Status status = client_.Update(Ref(), next, {}).status();
   if (!status.ok()) log_.Warning("Cannot release lease", {{"error", MessageOf(status)}});
 }

@@ -5,7 +5,7 @@
 #include "common/status/status.h"
 #include "operator/api/v1alpha1/conditions.h"
 #include "operator/api/v1alpha1/validation.h"
-#include "operator/reconcile/time_text.h"
+#include "operator/client/time_text.h"
 #include "operator/resources/names.h"
 #include "operator/resources/sizing_rules.h"
 
@@ -49,7 +49,7 @@ absl::StatusOr<kube::Result> CacheProfileReconciler::Reconcile(const kube::Reque
   const auto used_by = static_cast<std::int32_t>(SidecarsOfProfile(*live, stores_.sidecars).size());
   const CacheProfileStatus status =
       BuildProfileStatus(profile, used_by, errors.empty() ? std::string() : Describe(errors),
-                         FormatTime(clock_.WallSeconds()));
+                         kube::FormatTime(clock_.WallSeconds()));
   PODCACHE_ASSIGN_OR_RETURN(
       const std::chrono::nanoseconds wait,
       status_writer_.Write(kCacheProfiles, *live, ToJson(profile.status), ToJson(status)));

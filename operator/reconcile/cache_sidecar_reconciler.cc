@@ -7,8 +7,8 @@
 
 #include "common/status/status.h"
 #include "operator/api/v1alpha1/validation.h"
+#include "operator/client/time_text.h"
 #include "operator/reconcile/sidecar_events.h"
-#include "operator/reconcile/time_text.h"
 #include "operator/resources/names.h"
 #include "operator/resources/sidecar_selection.h"
 #include "operator/resources/sizing_rules.h"
@@ -100,7 +100,8 @@ absl::StatusOr<kube::Result> CacheSidecarReconciler::Reconcile(const kube::Reque
   VisitResult visited = resizer_.Visit(
       {.sidecar = sidecar, .rules = rules, .pods = pods.injected, .log = request.log});
   facts.pods = visited.pods;
-  const CacheSidecarStatus status = BuildStatus(sidecar, facts, FormatTime(clock_.WallSeconds()));
+  const CacheSidecarStatus status =
+      BuildStatus(sidecar, facts, kube::FormatTime(clock_.WallSeconds()));
   TellTransitions(sidecar, visited.pods);
   TellNotInjected(sidecar, pods.not_injected);
   PODCACHE_ASSIGN_OR_RETURN(
@@ -175,7 +176,7 @@ absl::StatusOr<kube::Result> CacheSidecarReconciler::ShowInvalid(const kube::Obj
                                                                  const std::string& why) {
   // The pods keep running as they are; their last known states stay shown.
   facts.invalid = why;
-  CacheSidecarStatus status = BuildStatus(sidecar, facts, FormatTime(clock_.WallSeconds()));
+  CacheSidecarStatus status = BuildStatus(sidecar, facts, kube::FormatTime(clock_.WallSeconds()));
   const Condition* before = FindCondition(sidecar.status.conditions, condition::kReady);
   const bool is_new =
       before == nullptr || before->reason != "InvalidSpec" || before->message != why;

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "common/status/status.h"
-#include "operator/reconcile/time_text.h"
+#include "operator/client/time_text.h"
 #include "operator/resources/names.h"
 
 namespace podcache::control {
@@ -63,7 +63,7 @@ void EventRecorder::Record(const EventObject& regarding, const EventObject* rela
   }
   const json patch = {
       {"series",
-       {{"count", known->count}, {"lastObservedTime", FormatMicroTime(clock_.WallNow())}}}};
+       {{"count", known->count}, {"lastObservedTime", kube::FormatMicroTime(clock_.WallNow())}}}};
   const absl::Status status = api_.Patch({kube::kEvents, NamespaceOf(regarding), known->name, ""},
                                          kube::PatchType::kMerge, patch, Options())
                                   .status();
@@ -82,7 +82,7 @@ void EventRecorder::Create(const std::string& key, const EventObject& regarding,
   json event = {{"apiVersion", "events.k8s.io/v1"},
                 {"kind", "Event"},
                 {"metadata", {{"name", name}, {"namespace", NamespaceOf(regarding)}}},
-                {"eventTime", FormatMicroTime(clock_.WallNow())},
+                {"eventTime", kube::FormatMicroTime(clock_.WallNow())},
                 {"reportingController", kController},
                 {"reportingInstance", instance_},
                 {"action", std::string(text.action)},

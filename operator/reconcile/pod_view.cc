@@ -4,8 +4,8 @@
 #include <optional>
 #include <utility>
 
+#include "operator/client/time_text.h"
 #include "operator/reconcile/born_rules.h"
-#include "operator/reconcile/time_text.h"
 #include "operator/resources/container_amounts.h"
 #include "operator/resources/names.h"
 
@@ -80,7 +80,7 @@ void ReadConditions(const kube::Object& pod, std::int64_t now, ContainerObservat
       container.pending =
           reason == "Infeasible" ? PendingResize::kInfeasible : PendingResize::kDeferred;
       container.pending_message = Text(condition, "message");
-      const auto since = ParseTime(Text(condition, "lastTransitionTime"));
+      const auto since = kube::ParseTime(Text(condition, "lastTransitionTime"));
       container.pending_for = std::chrono::seconds(since ? now - *since : 0);
     } else if (type == "PodResizeInProgress") {
       container.in_progress =

@@ -8,8 +8,8 @@
 
 #include "common/base/clock.h"
 #include "operator/api/v1alpha1/quantity.h"
+#include "operator/client/time_text.h"
 #include "operator/reconcile/born_rules.h"
-#include "operator/reconcile/time_text.h"
 #include "operator/resources/container_amounts.h"
 
 namespace podcache::control {
@@ -52,7 +52,7 @@ json Condition(const std::string& type, const std::string& reason, const std::st
           {"status", "True"},
           {"reason", reason},
           {"message", message},
-          {"lastTransitionTime", FormatTime(SystemClock().WallSeconds())}};
+          {"lastTransitionTime", kube::FormatTime(SystemClock().WallSeconds())}};
 }
 
 }  // namespace

@@ -1,10 +1,10 @@
-#include "operator/reconcile/time_text.h"
+#include "operator/client/time_text.h"
 
 #include <fmt/format.h>
 
 #include <ctime>
 
-namespace podcache::control {
+namespace podcache::kube {
 
 std::string FormatTime(std::int64_t unix_seconds) {
   const auto time = static_cast<std::time_t>(unix_seconds);
@@ -31,4 +31,4 @@ std::optional<std::int64_t> ParseTime(std::string_view text) {
   return timegm(&parts);
 }
 
-}  // namespace podcache::control
+}  // namespace podcache::kube

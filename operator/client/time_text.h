@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace podcache::control {
+namespace podcache::kube {
 
 // "2026-11-30T10:00:00Z".
 std::string FormatTime(std::int64_t unix_seconds);
@@ -16,4 +16,4 @@ std::string FormatMicroTime(std::chrono::nanoseconds since_epoch);
 // Fractions of a second are dropped; nothing for another form.
 std::optional<std::int64_t> ParseTime(std::string_view text);
 
-}  // namespace podcache::control
+}  // namespace podcache::kube
