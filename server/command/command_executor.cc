@@ -131,8 +131,11 @@ Reply CommandExecutor::Touch(const Request& request) {
 
 void CommandExecutor::Arithmetic(const Request& request, OutputBuffer& output) {
   const bool increment = request.verb == Verb::kIncr;
+  store::ArithmeticOptions options;
+  options.increment = increment;
+  options.delta = request.number;
   const store::ArithmeticResult result =
-      session_.Arithmetic(session_.MakeKey(request.key), increment, request.number);
+      session_.Arithmetic(session_.MakeKey(request.key), options);
   if (result.status == StoreStatus::kOk) {
     counters_.Add(increment ? Counter::kIncrHits : Counter::kDecrHits);
     if (!request.noreply) protocol::AppendNumberLine(result.value, output);

@@ -56,12 +56,13 @@ WriteResult StoreSession::Commit(WriteHandle& handle, const WriteOptions& option
   return result;
 }
 
-StoreStatus StoreSession::Delete(const Key& key) {
+StoreStatus StoreSession::Delete(const Key& key, std::uint64_t compare_cas) {
   return impl_
       ->Run(key.hash,
             [&](Partition& partition, Moment moment) NO_THREAD_SAFETY_ANALYSIS {
               const Found found = impl_->FindLive(partition, key.bytes, key.hash, moment);
               if (found.missing()) return Try{StoreStatus::kNotFound};
+              if (!impl_->CasFits(found, compare_cas)) return Try{StoreStatus::kExists};
               impl_->table.Remove(partition, key.hash, found);
               return Try{StoreStatus::kOk};
             })
@@ -81,13 +82,16 @@ StoreStatus StoreSession::Touch(const Key& key, std::int64_t exptime) {
       .status;
 }
 
-ArithmeticResult StoreSession::Arithmetic(const Key& key, bool increment, std::uint64_t delta) {
+ArithmeticResult StoreSession::Arithmetic(const Key& key, const ArithmeticOptions& options) {
   impl_->writer.Acquire();
-  const Try result =
-      impl_->Run(key.hash, [&](Partition& partition, Moment moment) NO_THREAD_SAFETY_ANALYSIS {
-        return impl_->TryArithmetic(partition, key, increment, delta, moment);
-      });
-  return {result.status, result.value};
+  ArithmeticResult result;
+  result.status = impl_
+                      ->Run(key.hash,
+                            [&](Partition& partition, Moment moment) NO_THREAD_SAFETY_ANALYSIS {
+                              return impl_->TryArithmetic(partition, key, options, moment, result);
+                            })
+                      .status;
+  return result;
 }
 
 void StoreSession::EndTurn() noexcept { impl_->writer.Release(); }

@@ -19,7 +19,7 @@ namespace podcache::store {
 struct Try {
   StoreStatus status = StoreStatus::kNotFound;
   std::size_t needed_bytes = 0;  // Not 0: nothing was done, room for such a record is missing.
-  std::uint64_t value = 0;       // The new number or CAS id.
+  std::uint64_t value = 0;       // The new CAS id.
 };
 
 struct StoreSession::Impl {
@@ -91,8 +91,14 @@ struct StoreSession::Impl {
                        LargeUpload& upload, std::uint64_t cas);
 
   // session_arithmetic.cc
-  Try TryArithmetic(Partition& partition, const Key& key, bool increment, std::uint64_t delta,
-                    Moment moment) noexcept REQUIRES(partition.lock);
+  Try TryArithmetic(Partition& partition, const Key& key, const ArithmeticOptions& options,
+                    Moment moment, ArithmeticResult& result) noexcept REQUIRES(partition.lock);
+  Try CreateNumber(Partition& partition, const Key& key, const ArithmeticOptions& options,
+                   Moment moment, ArithmeticResult& result) noexcept REQUIRES(partition.lock);
+  // Whether an item with this id may be changed; `compare` 0 fits every item.
+  bool CasFits(const Found& found, std::uint64_t compare) const noexcept {
+    return compare == 0 || (store.options().cas && table.CasOf(found) == compare);
+  }
 
   std::uint32_t AccessStamp(std::uint32_t now) const noexcept {
     return now & static_cast<std::uint32_t>(header::kAccessMask);

@@ -58,10 +58,12 @@ WriteResult StoreSession::Impl::Concatenate(WriteHandle::Impl& handle,
                                             const WriteOptions& options) {
   for (;;) {
     Base base;
+    bool held = false;
     const Try small =
         Run(handle.hash, [&](Partition& partition, Moment moment) NO_THREAD_SAFETY_ANALYSIS {
           Found found = FindLive(partition, handle.key(), handle.hash, moment);
           if (found.missing()) return Try{StoreStatus::kNotStored};
+          if (!CasFits(found, options.compare_cas)) return Try{StoreStatus::kExists};
           const std::uint64_t total = found.record.ValueBytes(found.header) + handle.value_bytes;
           if (handle.key_size + total > store.options().max_item_size_bytes)
             return Try{StoreStatus::kTooLarge};
@@ -70,10 +72,10 @@ WriteResult StoreSession::Impl::Concatenate(WriteHandle::Impl& handle,
             return ConcatenateSmall(partition, handle, options, found, fields, moment);
           }
           base.cas = table.ObserveCas(found);
-          return Try{Hold(store.gate(), table.log(), found, base) ? StoreStatus::kExists
-                                                                  : StoreStatus::kOutOfMemory};
+          held = Hold(store.gate(), table.log(), found, base);
+          return Try{StoreStatus::kOutOfMemory};
         });
-    if (small.status != StoreStatus::kExists) return {small.status, small.value};
+    if (!held) return {small.status, small.value};
     // Put together without the lock; if the item changed meanwhile, once more.
     LargeUpload upload(store, handle.hash, base.value_bytes + handle.value_bytes);
     const bool prepend = options.mode == WriteMode::kPrepend;

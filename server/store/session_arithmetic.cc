@@ -2,7 +2,9 @@
 #include <charconv>
 #include <cstring>
 #include <limits>
+#include <string_view>
 
+#include "common/base/check.h"
 #include "server/store/session.h"
 
 namespace podcache::store {
@@ -22,12 +24,33 @@ std::uint64_t Changed(std::uint64_t number, bool increment, std::uint64_t delta)
   return number > delta ? number - delta : 0;
 }
 
+// A number as its item holds it: at its true length, without padding.
+class Digits {
+ public:
+  explicit Digits(std::uint64_t number) noexcept
+      : size_(static_cast<std::size_t>(std::to_chars(bytes_, bytes_ + kMaxDigits, number).ptr -
+                                       bytes_)) {}
+  std::string_view text() const noexcept { return {bytes_, size_}; }
+  void WriteTo(Record record) const noexcept {
+    std::memcpy(record.Value(record.Header()), bytes_, size_);
+  }
+
+ private:
+  char bytes_[kMaxDigits];
+  std::size_t size_;
+};
+
 }  // namespace
 
-Try StoreSession::Impl::TryArithmetic(Partition& partition, const Key& key, bool increment,
-                                      std::uint64_t delta, Moment moment) noexcept {
+Try StoreSession::Impl::TryArithmetic(Partition& partition, const Key& key,
+                                      const ArithmeticOptions& options, Moment moment,
+                                      ArithmeticResult& result) noexcept {
   Found found = FindLive(partition, key.bytes, key.hash, moment);
-  if (found.missing()) return {StoreStatus::kNotFound};
+  if (found.missing()) {
+    if (!options.create) return {StoreStatus::kNotFound};
+    return CreateNumber(partition, key, options, moment, result);
+  }
+  if (!CasFits(found, options.compare_cas)) return {StoreStatus::kExists};
   const std::uint64_t value_bytes = found.record.ValueBytes(found.header);
   // A longer text may still be a number, with leading zeros; memcached refuses it too.
   if (value_bytes > kMaxDigits) return {StoreStatus::kNotNumeric};
@@ -36,23 +59,46 @@ Try StoreSession::Impl::TryArithmetic(Partition& partition, const Key& key, bool
                    number)) {
     return {StoreStatus::kNotNumeric};
   }
-  const std::uint64_t changed = Changed(number, increment, delta);
-  char digits[kMaxDigits];
-  const auto written =
-      static_cast<std::size_t>(std::to_chars(digits, digits + sizeof digits, changed).ptr - digits);
+  result.value = Changed(number, options.increment, options.delta);
+  const Digits digits(result.value);
   found.slot->Touch();
-  if (table.SetValueInPlace(found, {digits, written})) return {StoreStatus::kOk, 0, changed};
-  ItemFields fields = table.FieldsForCopy(found);
-  fields.explicit_cas = 0;
-  fields.state_bits &= header::kFetched;
+  if (!table.SetValueInPlace(found, digits.text())) {
+    ItemFields fields = table.FieldsForCopy(found);
+    fields.explicit_cas = 0;
+    fields.state_bits &= header::kFetched;
+    fields.access = AccessStamp(moment.now);
+    fields.value_bytes = digits.text().size();
+    const Location fresh = NewRecord(fields, moment.epoch);
+    if (fresh == kNowhere) return {StoreStatus::kOutOfMemory, RecordBytes(fields)};
+    digits.WriteTo(Record(table.log().At(fresh)));
+    // Takes a slot that is there: there is always room.
+    PODCACHE_CHECK(table.Publish(partition, key.hash, found, fresh));
+    found.location = fresh;
+    found.record = Record(table.log().At(fresh));
+    found.header = found.record.Header();
+  }
+  if (options.want_cas) result.cas = CasForClient(found);
+  return {StoreStatus::kOk};
+}
+
+Try StoreSession::Impl::CreateNumber(Partition& partition, const Key& key,
+                                     const ArithmeticOptions& options, Moment moment,
+                                     ArithmeticResult& result) noexcept {
+  const Digits digits(options.initial);
+  ItemFields fields;
+  fields.key = key.bytes;
+  fields.exptime = StoredExptime(options.exptime);
   fields.access = AccessStamp(moment.now);
-  fields.value_bytes = written;
+  fields.value_bytes = digits.text().size();
   const Location fresh = NewRecord(fields, moment.epoch);
   if (fresh == kNowhere) return {StoreStatus::kOutOfMemory, RecordBytes(fields)};
-  const Record record(table.log().At(fresh));
-  std::memcpy(record.Value(record.Header()), digits, written);
-  if (!table.Publish(partition, key.hash, found, fresh)) return {StoreStatus::kOutOfMemory};
-  return {StoreStatus::kOk, 0, changed};
+  digits.WriteTo(Record(table.log().At(fresh)));
+  const Try stored = Finish(partition, key.hash, Found(), fresh, options.want_cas);
+  if (stored.status != StoreStatus::kStored) return stored;
+  result.created = true;
+  result.value = options.initial;
+  result.cas = stored.value;
+  return {StoreStatus::kOk};
 }
 
 }  // namespace podcache::store

@@ -89,13 +89,28 @@ struct WriteResult {
 
 struct WriteOptions {
   WriteMode mode = WriteMode::kSet;
-  std::uint64_t compare_cas = 0;  // For kCas.
+  // kCas: must match. kAppend, kPrepend: must match if not 0.
+  std::uint64_t compare_cas = 0;
   bool want_cas = false;
+};
+
+struct ArithmeticOptions {
+  bool increment = true;
+  std::uint64_t delta = 1;
+  // Not 0: an item that is there is changed only if it has this CAS id.
+  std::uint64_t compare_cas = 0;
+  bool want_cas = false;
+  // A missing item is created with this number and expiry, in the same atomic step.
+  bool create = false;
+  std::uint64_t initial = 0;
+  std::int64_t exptime = 0;
 };
 
 struct ArithmeticResult {
   StoreStatus status = StoreStatus::kNotFound;
-  std::uint64_t value = 0;
+  bool created = false;
+  std::uint64_t value = 0;  // The new number.
+  std::uint64_t cas = 0;    // Of the item, where the caller asked for it.
 };
 
 class StoreImpl;
@@ -232,11 +247,12 @@ class StoreSession {
   // fails for lack of memory has deleted the old value.
   WriteResult Commit(WriteHandle& handle, const WriteOptions& options);
 
-  StoreStatus Delete(const Key& key);
+  // kExists if the item has another CAS id than `compare_cas`, and that is not 0.
+  StoreStatus Delete(const Key& key, std::uint64_t compare_cas = 0);
   StoreStatus Touch(const Key& key, std::int64_t exptime);
-  // kOk with the new number, kNotFound, kNotNumeric or kOutOfMemory. incr wraps at 2^64, decr stops
-  // at 0.
-  ArithmeticResult Arithmetic(const Key& key, bool increment, std::uint64_t delta);
+  // kOk with the new number, kNotFound, kExists (another CAS id), kNotNumeric or kOutOfMemory. incr
+  // wraps at 2^64, decr stops at 0.
+  ArithmeticResult Arithmetic(const Key& key, const ArithmeticOptions& options);
 
   // The end of an event-loop turn: no pointer from this session into item memory is in use any
   // more, pins excepted.

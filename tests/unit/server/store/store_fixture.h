@@ -108,12 +108,20 @@ class Client {
     options.want_cas = true;
     return Read(key, options, sink) ? sink[0].meta.cas : 0;
   }
-  StoreStatus Delete(std::string_view key) { return session_->Delete(session_->MakeKey(key)); }
+  StoreStatus Delete(std::string_view key, std::uint64_t compare_cas = 0) {
+    return session_->Delete(session_->MakeKey(key), compare_cas);
+  }
   StoreStatus Touch(std::string_view key, std::int64_t exptime) {
     return session_->Touch(session_->MakeKey(key), exptime);
   }
+  ArithmeticResult Arithmetic(std::string_view key, const ArithmeticOptions& options) {
+    return session_->Arithmetic(session_->MakeKey(key), options);
+  }
   ArithmeticResult Arithmetic(std::string_view key, bool increment, std::uint64_t delta) {
-    return session_->Arithmetic(session_->MakeKey(key), increment, delta);
+    ArithmeticOptions options;
+    options.increment = increment;
+    options.delta = delta;
+    return Arithmetic(key, options);
   }
   StoreSession& session() { return *session_; }
   metrics::WorkerCounters& counters() { return counters_; }

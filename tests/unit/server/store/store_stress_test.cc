@@ -154,6 +154,52 @@ TEST_F(StoreStressTest, IncrementsSumUpExactly) {
   EXPECT_EQ(sum, 2u * kThreads * kIncrements);
 }
 
+TEST_F(StoreStressTest, CreatingIncrementsLoseNothing) {
+  OpenWith(64 << 20);
+  constexpr int kKeys = 10'000;
+  constexpr int kClients = 8;
+  std::atomic<int> created{0};
+  std::atomic<int> refused{0};
+  RunThreads(kClients, [&](int thread) {
+    Client mine(store());
+    ArithmeticOptions options;
+    options.create = true;
+    options.want_cas = thread % 2 == 0;
+    for (int i = 0; i < kKeys; ++i) {
+      const ArithmeticResult result = mine.Arithmetic("n" + std::to_string(i), options);
+      created += result.created;
+      refused += result.status != StoreStatus::kOk;
+      if (i % 32 == 0) mine.session().EndTurn();
+    }
+  });
+  EXPECT_EQ(refused.load(), 0);
+  EXPECT_EQ(created.load(), kKeys);
+  // One of them created it as 0, the others added 1.
+  for (int i = 0; i < kKeys; ++i)
+    ASSERT_EQ(client().Get("n" + std::to_string(i)), std::to_string(kClients - 1)) << i;
+}
+
+TEST_F(StoreStressTest, ADeleteTakesOnlyTheItemItCompares) {
+  OpenWith(64 << 20);
+  constexpr int kRounds = 20'000;
+  std::atomic<int> stored{0};
+  std::atomic<int> deleted{0};
+  RunThreads(kThreads, [&](int thread) {
+    Client mine(store());
+    for (int i = 0; i < kRounds; ++i) {
+      if (thread % 2 == 0) {
+        // Each add that succeeds makes one item; a replace makes another out of it.
+        stored += mine.Write("k", "v", {WriteMode::kAdd}).status == StoreStatus::kStored;
+        mine.Write("k", "w", {WriteMode::kReplace, 0, i % 2 == 0});
+      } else if (const std::uint64_t cas = mine.Cas("k"); cas != 0) {
+        deleted += mine.Delete("k", cas) == StoreStatus::kOk;
+      }
+      if (i % 64 == 0) mine.session().EndTurn();
+    }
+  });
+  EXPECT_EQ(stored.load(), deleted.load() + (client().Get("k") ? 1 : 0));
+}
+
 TEST_F(StoreStressTest, CompareAndSwapHasOneWinner) {
   OpenWith(64 << 20);
   constexpr int kRounds = 5000;

@@ -62,6 +62,64 @@ TEST_F(StoreTest, ArithmeticOfTheProtocol) {
   }
 }
 
+TEST_F(StoreTest, ArithmeticCreatesWhatIsMissing) {
+  ArithmeticOptions options;
+  options.create = true;
+  options.delta = 7;
+  options.initial = 18446744073709551615u;
+  options.exptime = now() + 10;
+  options.want_cas = true;
+  ArithmeticResult result = client().Arithmetic("n", options);
+  EXPECT_EQ(result.status, StoreStatus::kOk);
+  EXPECT_TRUE(result.created);
+  EXPECT_EQ(result.value, 18446744073709551615u);
+  EXPECT_EQ(result.cas, client().Cas("n"));
+  EXPECT_THAT(client().Get("n"), Optional(StrEq("18446744073709551615")));
+  const std::uint64_t first_cas = result.cas;
+  result = client().Arithmetic("n", options);
+  EXPECT_EQ(result.status, StoreStatus::kOk);
+  EXPECT_FALSE(result.created);
+  EXPECT_EQ(result.value, 6u);
+  EXPECT_EQ(result.cas, client().Cas("n"));
+  EXPECT_NE(result.cas, first_cas);
+  EXPECT_THAT(client().Get("n"), Optional(StrEq("6")));
+  clock_.Advance(std::chrono::seconds(10));
+  EXPECT_FALSE(client().Get("n"));
+  options.initial = 0;
+  EXPECT_TRUE(client().Arithmetic("n", options).created);
+  client().Set("n", "x");
+  EXPECT_EQ(client().Arithmetic("n", options).status, StoreStatus::kNotNumeric);
+}
+
+TEST_F(StoreTest, EveryChangeCanCompareTheCasId) {
+  ArithmeticOptions options;
+  options.compare_cas = 1;
+  EXPECT_EQ(client().Arithmetic("n", options).status, StoreStatus::kNotFound);
+  EXPECT_EQ(client().Delete("n", 1), StoreStatus::kNotFound);
+  EXPECT_EQ(client().Write("n", "0", {WriteMode::kAppend, 1}).status, StoreStatus::kNotStored);
+  for (const std::size_t bytes : {std::size_t{1}, kMaxCopiedValueBytes, std::size_t{100'000}}) {
+    const std::string value(bytes, '1');
+    client().Set("n", value);
+    const std::uint64_t cas = client().Cas("n");
+    options.compare_cas = cas + 1;
+    EXPECT_EQ(client().Arithmetic("n", options).status, StoreStatus::kExists);
+    EXPECT_EQ(client().Delete("n", cas + 1), StoreStatus::kExists);
+    EXPECT_EQ(client().Write("n", "0", {WriteMode::kAppend, cas + 1}).status, StoreStatus::kExists);
+    EXPECT_EQ(client().Write("n", "0", {WriteMode::kPrepend, cas + 1}).status,
+              StoreStatus::kExists);
+    EXPECT_THAT(client().Get("n"), Optional(StrEq(value)));
+    const WriteResult appended = client().Write("n", "0", {WriteMode::kAppend, cas, true});
+    EXPECT_EQ(appended.status, StoreStatus::kStored);
+    EXPECT_THAT(client().Get("n"), Optional(StrEq(value + "0")));
+    EXPECT_EQ(client().Delete("n", cas), StoreStatus::kExists);
+    EXPECT_EQ(client().Delete("n", appended.cas), StoreStatus::kOk);
+  }
+  client().Set("n", "1");
+  options.compare_cas = client().Cas("n");
+  EXPECT_EQ(client().Arithmetic("n", options).value, 2u);
+  EXPECT_EQ(client().Arithmetic("n", options).status, StoreStatus::kExists);
+}
+
 TEST_F(StoreTest, AppendAndPrependKeepFlagsAndExptime) {
   EXPECT_EQ(client().Write("k", "x", {WriteMode::kAppend}).status, StoreStatus::kNotStored);
   client().Set("k", "m", 9, now() + 100);
