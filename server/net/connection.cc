@@ -14,8 +14,26 @@ constexpr std::size_t kMaxDirectBytes = 256U << 10;
 }  // namespace
 
 Connection::Connection(std::unique_ptr<Transport> transport,
-                       std::unique_ptr<ConnectionHandler> handler, WorkerHandler& worker) noexcept
-    : transport_(std::move(transport)), handler_(std::move(handler)), worker_(&worker) {}
+                       std::unique_ptr<ConnectionHandler> handler, WorkerHandler& worker,
+                       const ConnectionInfo& info, ConnectionTable* table)
+    : transport_(std::move(transport)), handler_(std::move(handler)), worker_(&worker) {
+  if (table != nullptr) entry_.Enter(*table, info.id, info.peer, transport_->descriptor());
+}
+
+void Connection::Begin() noexcept {
+  worker_->set_active_connection(entry_.id());
+  entry_.SetActivity(Activity::kRunning);
+}
+
+void Connection::End() noexcept {
+  Activity activity = Activity::kClosing;
+  if (!closing_ && !closed_) {
+    activity = streaming_         ? Activity::kWatching
+               : !output_.empty() ? Activity::kSending
+                                  : handler_->activity();
+  }
+  entry_.SetActivity(activity);
+}
 
 bool Connection::Settled() const noexcept {
   return !closed_ && direct_.empty() && output_.empty() && handler_->AtRequestBoundary();
@@ -48,25 +66,39 @@ void Connection::OnReadable(TurnResources& turn) {
     case IoStatus::kClosed:
       peer_ended_ = true;
       closed_ = output_.empty();
+      close_reason_ = CloseReason::kNormal;
       return;
     case IoStatus::kOk:
       break;
   }
+  Begin();
   worker_->CountBytes(received.bytes, 0);
   const std::size_t into_item = std::min(received.bytes, direct);
   if (into_item > 0) Take(handler_->OnDirect(*worker_, into_item, Output(turn)));
   Consume(buffer.first(kept + received.bytes - into_item), turn);
   Flush(turn);
+  End();
 }
 
 void Connection::Resume(TurnResources& turn) {
   if (!runnable()) return;
+  Begin();
   Consume(tail_.bytes(), turn);
   Flush(turn);
+  End();
+}
+
+void Connection::OnStreamTick(TurnResources& turn) {
+  if (closed_ || !streaming()) return;
+  Take(handler_->OnInput(*worker_, {}, Output(turn)));
+  Flush(turn);
+  End();
 }
 
 void Connection::OnWritable(TurnResources& turn) {
-  if (!closed_) Flush(turn);
+  if (closed_) return;
+  Flush(turn);
+  End();
 }
 
 void Connection::Consume(std::span<const char> input, TurnResources& turn) {
@@ -84,16 +116,23 @@ void Connection::Consume(std::span<const char> input, TurnResources& turn) {
       const HandlerResult result = handler_->OnInput(*worker_, input, output);
       input = input.subspan(result.consumed);
       Take(result);
-      if (result.next == NextStep::kNeedInput) break;
+      // A successor is called even without input: it may have something to say.
+      if (result.next == NextStep::kReplace) continue;
+      if (result.next == NextStep::kNeedInput || result.next == NextStep::kStream) break;
     }
     more = !input.empty();
   }
   // More kept than a request line may need: the handler has lost its way in this input.
   if (!yielded_ && input.size() > kMaxUnconsumedBytes) closing_ = true;
-  if (closing_) {
-    tail_.Clear();
-    return;
+  KeepTail(input, turn);
+}
+
+void Connection::KeepTail(std::span<const char> input, TurnResources& turn) {
+  if (!closing_ && turn.tails_full && input.size() > tail_.size()) {
+    Output(turn).Append(turn.tails_full_text);
+    closing_ = refused_tail_ = true;
   }
+  if (closing_) return tail_.Clear();
   tail_.Assign(input);
 }
 
@@ -110,14 +149,27 @@ void Connection::Take(const HandlerResult& result) noexcept {
       direct_ = result.direct;
       break;
     case NextStep::kClose:
+      close_reason_ = CloseReason::kNormal;
       closing_ = true;
+      break;
+    case NextStep::kAbort:
+      closing_ = true;
+      break;
+    case NextStep::kReplace:
+      handler_ = handler_->TakeSuccessor();
+      break;
+    case NextStep::kStream:
+      streaming_ = true;
       break;
   }
 }
 
 void Connection::Flush(TurnResources& turn) {
   OutputBuffer& output = Output(turn);
-  if (!closed_ && !output.empty() && SendFrom(output) == IoStatus::kError) closed_ = true;
+  if (!closed_ && !output.empty() && SendFrom(output) == IoStatus::kError) {
+    close_reason_ = CloseReason::kError;
+    closed_ = true;
+  }
   if (closed_) {
     turn.reply.Clear();
     return;

@@ -17,8 +17,10 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string_view>
 
 #include "common/base/output_buffer.h"
+#include "server/net/connection_table.h"
 #include "server/net/input_tail.h"
 #include "server/net/request_handler.h"
 #include "server/net/transport.h"
@@ -36,22 +38,34 @@ struct TurnResources {
   std::span<char> receive_buffer;
   OutputBuffer& reply;  // Empty before and after each call.
   Watermarks watermarks;
+  // What all workers together may keep of half-received requests is used up: who needs more is told
+  // with the text, and closed.
+  bool tails_full = false;
+  std::string_view tails_full_text = {};
 };
 
 class Connection {
  public:
   // `worker` outlives the connection or is replaced before it goes.
   Connection(std::unique_ptr<Transport> transport, std::unique_ptr<ConnectionHandler> handler,
-             WorkerHandler& worker) noexcept;
+             WorkerHandler& worker, const ConnectionInfo& info = {},
+             ConnectionTable* table = nullptr);
 
   void OnReadable(TurnResources& turn);
   void OnWritable(TurnResources& turn);
   // Goes on with input that was left by a used-up budget.
   void Resume(TurnResources& turn);
+  // The next part of a stream. Only while streaming().
+  void OnStreamTick(TurnResources& turn);
   // Nobody can wait for its socket.
   void Abort() noexcept { closed_ = true; }
 
   bool closed() const noexcept { return closed_; }
+  CloseReason close_reason() const noexcept { return close_reason_; }
+  // The handler wants OnStreamTick.
+  bool streaming() const noexcept { return streaming_ && !closing_ && !peer_ended_; }
+  // Half a request was refused for lack of memory.
+  bool refused_tail() const noexcept { return refused_tail_; }
   bool wants_read() const noexcept { return !closed_ && !closing_ && !peer_ended_ && !throttled(); }
   bool wants_write() const noexcept { return !closed_ && !output_.empty(); }
   // Resume is to be called in the next turn.
@@ -67,6 +81,8 @@ class Connection {
   int descriptor() const noexcept { return transport_->descriptor(); }
   WorkerHandler& worker() const noexcept { return *worker_; }
   void set_worker(WorkerHandler& worker) noexcept { worker_ = &worker; }
+  ConnectionInfo info() const noexcept { return {entry_.id(), entry_.peer()}; }
+  void SetLastActive(std::uint32_t seconds) noexcept { entry_.SetLastActive(seconds); }
   // Memory of this connection, without its handler's own.
   std::size_t footprint_bytes() const noexcept;
   std::size_t tail_bytes() const noexcept { return tail_.capacity_bytes(); }
@@ -78,11 +94,16 @@ class Connection {
   }
   void Consume(std::span<const char> input, TurnResources& turn);
   void Take(const HandlerResult& result) noexcept;
+  void KeepTail(std::span<const char> input, TurnResources& turn);
+  // Around everything that may run requests.
+  void Begin() noexcept;
+  void End() noexcept;
   void Flush(TurnResources& turn);
   IoStatus SendFrom(OutputBuffer& output);
   void UpdateThrottle(const TurnResources& turn) noexcept;
 
   std::unique_ptr<Transport> transport_;
+  ConnectionEntry entry_;  // Gone before the descriptor is closed.
   std::unique_ptr<ConnectionHandler> handler_;
   WorkerHandler* worker_;
   InputTail tail_;
@@ -93,6 +114,9 @@ class Connection {
   bool peer_ended_ = false;
   bool closing_ = false;
   bool closed_ = false;
+  bool streaming_ = false;
+  bool refused_tail_ = false;
+  CloseReason close_reason_ = CloseReason::kError;
 };
 
 }  // namespace podcache::net

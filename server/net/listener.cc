@@ -26,6 +26,10 @@ Listener::~Listener() { Stop(); }
 
 bool Listener::Start(std::vector<ListenSocket> sockets) {
   for (ListenSocket& socket : sockets) {
+    ConnectionListing& listing = listings_.emplace_back();
+    listing.id = pool_.NewId();
+    listing.local_address = socket.is_unix ? socket.path : socket.address.ToString();
+    if (!socket.is_unix) listing.peer = PeerAddress::From(socket.address.storage);
     entries_.emplace_back(new Entry{*this, std::move(socket), {}});
   }
   accepting_.store(true);
@@ -58,10 +62,12 @@ void Listener::Stop() {
 void Listener::AcceptFrom(Entry& entry) {
   for (int i = 0; i < kAcceptsPerTurn; ++i) {
     if (!settings_.reject_when_full && !pool_.HasRoom()) return Pause();
-    FileDescriptor client(
-        ::accept4(entry.socket.fd.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    sockaddr_storage peer{};
+    socklen_t length = sizeof(peer);
+    FileDescriptor client(::accept4(entry.socket.fd.get(), reinterpret_cast<sockaddr*>(&peer),
+                                    &length, SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (client.valid()) {
-      Welcome(std::move(client), entry.socket.is_unix);
+      Welcome(std::move(client), PeerAddress::From(peer));
       continue;
     }
     switch (errno) {
@@ -80,13 +86,13 @@ void Listener::AcceptFrom(Entry& entry) {
   }
 }
 
-void Listener::Welcome(FileDescriptor client, bool is_unix) {
-  if (!is_unix) {
+void Listener::Welcome(FileDescriptor client, const PeerAddress& peer) {
+  if (!peer.is_unix()) {
     Switch(client.get(), IPPROTO_TCP, TCP_NODELAY);
     Switch(client.get(), SOL_SOCKET, SO_KEEPALIVE);
   }
   std::unique_ptr<Transport> transport = NewPlainTransport(std::move(client));
-  if (pool_.Admit(transport, is_unix)) return;
+  if (pool_.Admit(transport, peer)) return;
   iovec text{const_cast<char*>(settings_.rejection_text.data()), settings_.rejection_text.size()};
   transport->Send(&text, 1);
 }

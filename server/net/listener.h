@@ -46,6 +46,8 @@ class Listener {
   void Stop();
 
   ListenerReport report() const;
+  // The sockets, as `stats conns` shows them. Any thread, between Start and Stop.
+  std::vector<ConnectionListing> ListSockets() const { return listings_; }
 
  private:
   struct Entry {
@@ -55,7 +57,7 @@ class Listener {
   };
 
   void AcceptFrom(Entry& entry);
-  void Welcome(FileDescriptor client, bool is_unix);
+  void Welcome(FileDescriptor client, const PeerAddress& peer);
   void Pause();
   void TryToGoOn();
   bool WatchAll();
@@ -65,6 +67,7 @@ class Listener {
   const Clock& clock_;
   const ListenerSettings settings_;
   std::vector<std::unique_ptr<Entry>> entries_;
+  std::vector<ConnectionListing> listings_;
   Watch pause_timer_;
   std::atomic<bool> accepting_{false};
   std::atomic<std::uint64_t> disabled_count_{0};

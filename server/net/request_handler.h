@@ -15,6 +15,8 @@
 #include <span>
 
 #include "common/base/output_buffer.h"
+#include "server/net/connection_table.h"
+#include "server/net/peer_address.h"
 
 namespace podcache::net {
 
@@ -26,6 +28,11 @@ enum class NextStep : std::uint8_t {
             // later turn.
   kDirect,  // Fill `direct` straight from the socket, then call OnDirect.
   kClose,   // Send what is in the output, then close.
+  kAbort,   // The same, because the input made no sense.
+  kReplace,  // TakeSuccessor() handles the connection from here on, beginning with what is left of
+             // the input.
+  kStream,   // As kNeedInput; and from now on OnInput is called without input again and again, a
+             // few milliseconds apart, also while earlier output waits for the socket.
 };
 
 struct HandlerResult {
@@ -35,7 +42,7 @@ struct HandlerResult {
 };
 
 // Of one connection, between two calls: a request line in the making, not a value.
-inline constexpr std::size_t kMaxUnconsumedBytes = 16 * 1024;
+inline constexpr std::size_t kMaxUnconsumedBytes = 20 * 1024;
 
 class ConnectionHandler {
  public:
@@ -51,11 +58,22 @@ class ConnectionHandler {
   // True when no request is half done: the connection may move to another worker or be closed
   // without loss.
   virtual bool AtRequestBoundary() const noexcept = 0;
+  // What it is waiting for between two calls.
+  virtual Activity activity() const noexcept { return Activity::kWaiting; }
+  // After kReplace, once.
+  virtual std::unique_ptr<ConnectionHandler> TakeSuccessor() { return nullptr; }
+};
+
+enum class CloseReason : std::uint8_t {
+  kError,   // The socket failed, or the input made no sense.
+  kNormal,  // Either side has ended it in order.
+  kIdleTimeout,
+  kShutdown,
 };
 
 struct ConnectionInfo {
-  std::uint64_t id = 0;
-  bool is_unix_socket = false;
+  std::uint64_t id = 0;  // Ascends in the order of admission.
+  PeerAddress peer;
 };
 
 // One per worker thread: holds what all its connections share (the store session, the counters).
@@ -63,6 +81,8 @@ class WorkerHandler {
  public:
   virtual ~WorkerHandler() = default;
   virtual std::unique_ptr<ConnectionHandler> NewConnection(const ConnectionInfo& info) = 0;
+  // The end of one, before its handler goes.
+  virtual void ConnectionClosed(const ConnectionInfo&, CloseReason) noexcept {}
   // Called once at the end of each event-loop turn, before the worker may sleep.
   virtual void EndTurn() noexcept = 0;
   // For `net`'s own counts: bytes received, sent; yields; hand-offs.
@@ -71,6 +91,13 @@ class WorkerHandler {
   virtual void CountHandoff() noexcept = 0;
   // Requests executed by this worker since it was made. The one function any thread may call.
   virtual std::uint64_t commands() const noexcept = 0;
+
+  // Whose input is being handled: set by `net` around the calls of a ConnectionHandler.
+  std::uint64_t active_connection() const noexcept { return active_connection_; }
+  void set_active_connection(std::uint64_t id) noexcept { active_connection_ = id; }
+
+ private:
+  std::uint64_t active_connection_ = 0;
 };
 
 // Makes the handler of a new worker; called on the thread that starts it.

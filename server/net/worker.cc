@@ -15,6 +15,10 @@ constexpr std::size_t kHandlerBytes = 384;
 constexpr std::size_t kMaxKeptReplyBytes = 1U << 20;
 // Changes smaller than this wait for company: the account is shared by all workers.
 constexpr std::int64_t kChargeStepBytes = 4096;
+
+std::uint32_t Seconds(std::chrono::nanoseconds time) noexcept {
+  return static_cast<std::uint32_t>(std::chrono::duration_cast<std::chrono::seconds>(time).count());
+}
 }  // namespace
 
 Worker::Worker(std::unique_ptr<WorkerHandler> handler, const WorkerSettings& settings,
@@ -78,6 +82,7 @@ void Worker::Run() {
   Charge(-static_cast<std::int64_t>(std::exchange(charged_buffer_bytes_, 0)));
   SettleCharges(0);
   idle_timer_.Stop();
+  stream_timer_.Stop();
   wake_up_.Finish();
   loop_.reset();
 }
@@ -118,6 +123,18 @@ void Worker::ResumeRunnable() {
   }
 }
 
+void Worker::ServeStreams() {
+  BeginTurn();
+  // A seat that goes takes itself out of the list.
+  for (std::size_t i = streaming_.size(); i > 0; --i) {
+    if (i > streaming_.size()) continue;
+    Seat& seat = *streaming_[i - 1];
+    TurnResources turn = Resources();
+    seat.connection->OnStreamTick(turn);
+    Review(seat);
+  }
+}
+
 void Worker::OnReadable(void* context) {
   Seat& seat = *static_cast<Seat*>(context);
   Worker& self = seat.worker;
@@ -127,6 +144,7 @@ void Worker::OnReadable(void* context) {
     self.LinkLast(seat);
   }
   seat.last_active = self.turn_start_;
+  seat.connection->SetLastActive(Seconds(self.turn_start_));
   TurnResources turn = self.Resources();
   seat.connection->OnReadable(turn);
   self.Review(seat);
@@ -156,7 +174,7 @@ void Worker::OnInbox() {
 void Worker::Handle(NewConnection& message) {
   auto handler = own_handler_->NewConnection(message.info);
   Admit(std::make_unique<Connection>(std::move(message.transport), std::move(handler),
-                                     *own_handler_));
+                                     *own_handler_, message.info, &exchange_.connection_table()));
 }
 
 void Worker::Handle(Arrival& message) {
@@ -237,7 +255,7 @@ void Worker::Handle(Drain&) {
 }
 
 void Worker::Handle(Stop&) {
-  while (first_ != nullptr) Close(*first_);
+  while (first_ != nullptr) Close(*first_, CloseReason::kShutdown);
   ended_ = true;
 }
 
@@ -250,6 +268,7 @@ void Worker::Admit(std::unique_ptr<Connection> connection) {
   }
   auto* const seat = new Seat(*this, std::move(connection));
   seat->last_active = turn_start_;
+  seat->connection->SetLastActive(Seconds(turn_start_));
   LinkLast(*seat);
   Review(*seat);
 }
@@ -259,7 +278,8 @@ void Worker::Review(Seat& seat) {
   if (!connection.closed() && &connection.worker() != own_handler_.get() && connection.Settled()) {
     Rehome(seat);
   }
-  if (connection.closed() || (draining_ && connection.Idle())) return Close(seat);
+  if (connection.closed()) return Close(seat);
+  if (draining_ && connection.Idle()) return Close(seat, CloseReason::kShutdown);
   if (sharing_out_ && TryPassOn(seat)) return;
   UpdateWatches(seat);
   if (seat.connection->closed()) return Close(seat);
@@ -268,6 +288,23 @@ void Worker::Review(Seat& seat) {
     seat.queued = true;
     runnable_.push_back(&seat);
   }
+  if (connection.streaming() != seat.streaming) UpdateStreaming(seat);
+}
+
+void Worker::UpdateStreaming(Seat& seat) {
+  if (seat.streaming) return StopStreaming(seat);
+  seat.streaming = true;
+  streaming_.push_back(&seat);
+  if (stream_timer_.active()) return;
+  stream_timer_.StartPeriodic(
+      *loop_, settings_.stream_period,
+      [](void* self) { static_cast<Worker*>(self)->ServeStreams(); }, this);
+}
+
+void Worker::StopStreaming(Seat& seat) {
+  seat.streaming = false;
+  streaming_.erase(std::remove(streaming_.begin(), streaming_.end(), &seat), streaming_.end());
+  if (streaming_.empty()) stream_timer_.Stop();
 }
 
 void Worker::UpdateWatches(Seat& seat) {
@@ -303,6 +340,10 @@ void Worker::UpdateAccounts(Seat& seat) {
     WorkerStats::Add(total, now - known);
     known = now;
   };
+  if (connection.tail_bytes() != seat.tail_bytes) {
+    exchange_.AddTailBytes(static_cast<std::int64_t>(connection.tail_bytes()) -
+                           static_cast<std::int64_t>(seat.tail_bytes));
+  }
   follow(stats_.tails, stats_.tail_bytes, seat.tail_bytes, connection.tail_bytes());
   follow(stats_.outputs, stats_.output_bytes, seat.output_bytes, connection.output_bytes());
   if (connection.throttled() != seat.counted_throttled) {
@@ -337,6 +378,8 @@ std::unique_ptr<Connection> Worker::Vacate(Seat& seat) {
     forget(runnable_);
     forget(running_);
   }
+  if (seat.streaming) StopStreaming(seat);
+  if (seat.tail_bytes > 0) exchange_.AddTailBytes(-static_cast<std::int64_t>(seat.tail_bytes));
   Charge(-static_cast<std::int64_t>(seat.charged_bytes));
   WorkerStats::Add(stats_.tails,
                    std::uint64_t{0} - static_cast<std::uint64_t>(seat.tail_bytes > 0));
@@ -351,8 +394,12 @@ std::unique_ptr<Connection> Worker::Vacate(Seat& seat) {
   return connection;
 }
 
-void Worker::Close(Seat& seat) {
+void Worker::Close(Seat& seat) { Close(seat, seat.connection->close_reason()); }
+
+void Worker::Close(Seat& seat, CloseReason reason) {
   WorkerHandler& handler = seat.connection->worker();
+  if (seat.connection->refused_tail()) WorkerStats::Add(stats_.refused_tails, 1);
+  handler.ConnectionClosed(seat.connection->info(), reason);
   Vacate(seat).reset();
   ReleaseAdopted(handler);
   exchange_.OnConnectionClosed();
@@ -379,10 +426,10 @@ void Worker::KickIdle() {
   for (Seat* seat = first_; seat != nullptr;) {
     if (turn_start_ - seat->last_active < settings_.idle_timeout) return;
     Seat* const next = seat->next;
-    // A slow reader is not idle.
-    if (seat->connection->output_bytes() == 0) {
+    // A slow reader is not idle, and a watcher has nothing to say.
+    if (seat->connection->output_bytes() == 0 && !seat->streaming) {
       WorkerStats::Add(stats_.idle_kicks, 1);
-      Close(*seat);
+      Close(*seat, CloseReason::kIdleTimeout);
     }
     seat = next;
   }
@@ -407,8 +454,13 @@ void Worker::SettleCharges(std::int64_t threshold_bytes) {
 }
 
 TurnResources Worker::Resources() {
-  return TurnResources{
-      {receive_buffer_.get(), settings_.receive_buffer_bytes}, reply_, settings_.watermarks};
+  const bool tails_full =
+      settings_.tail_limit_bytes != 0 && exchange_.AddTailBytes(0) >= settings_.tail_limit_bytes;
+  return TurnResources{{receive_buffer_.get(), settings_.receive_buffer_bytes},
+                       reply_,
+                       settings_.watermarks,
+                       tails_full,
+                       settings_.tails_full_text};
 }
 
 }  // namespace podcache::net

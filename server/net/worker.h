@@ -57,6 +57,9 @@ class ConnectionExchange {
                                              std::uint64_t below) = 0;
   virtual void Disperse(Departure departure) = 0;
   virtual void OnConnectionClosed() noexcept = 0;
+  virtual ConnectionTable& connection_table() noexcept = 0;
+  // Bytes of half-received requests that all workers keep; returns the new sum.
+  virtual std::uint64_t AddTailBytes(std::int64_t delta) noexcept = 0;
 
  protected:
   ~ConnectionExchange() = default;
@@ -117,6 +120,7 @@ class Worker {
     std::size_t tail_bytes = 0;
     std::size_t output_bytes = 0;
     bool queued = false;
+    bool streaming = false;
     bool counted_throttled = false;
   };
   struct Adopted {
@@ -128,6 +132,7 @@ class Worker {
   void BeginTurn();
   void EndTurn();
   void ResumeRunnable();
+  void ServeStreams();
 
   void OnInbox();
   void Handle(NewConnection& message);
@@ -148,7 +153,11 @@ class Worker {
   void Rehome(Seat& seat);
   // Takes a seat apart; its connection is the caller's.
   std::unique_ptr<Connection> Vacate(Seat& seat);
+  // As the connection itself says why, or with a reason of the worker's own.
   void Close(Seat& seat);
+  void Close(Seat& seat, CloseReason reason);
+  void UpdateStreaming(Seat& seat);
+  void StopStreaming(Seat& seat);
   bool TryPassOn(Seat& seat);
   void ReleaseAdopted(WorkerHandler& handler);
   void KickIdle();
@@ -175,12 +184,14 @@ class Worker {
 
   std::unique_ptr<EventLoop> loop_;
   Watch idle_timer_;
+  Watch stream_timer_;
   std::unique_ptr<char[]> receive_buffer_;
   OutputBuffer reply_;
   Seat* first_ = nullptr;
   Seat* last_ = nullptr;
   std::vector<Seat*> runnable_;
   std::vector<Seat*> running_;
+  std::vector<Seat*> streaming_;
   std::vector<Adopted> adopted_;
   std::chrono::nanoseconds turn_start_{0};
   bool in_turn_ = false;

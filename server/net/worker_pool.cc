@@ -73,6 +73,7 @@ void WorkerPool::RemoveWorkers(std::uint32_t count) {
 void WorkerPool::RememberLocked(const Worker& worker) {
   worker.stats().AddTo(past_turns_);
   past_idle_kicks_ += worker.stats().idle_kicks.load();
+  past_refused_tails_ += worker.stats().refused_tails.load();
 }
 
 Worker& WorkerPool::LeastLoadedLocked() {
@@ -82,7 +83,7 @@ Worker& WorkerPool::LeastLoadedLocked() {
   return **least;
 }
 
-bool WorkerPool::Admit(std::unique_ptr<Transport>& transport, bool is_unix_socket,
+bool WorkerPool::Admit(std::unique_ptr<Transport>& transport, const PeerAddress& peer,
                        bool count_rejection) {
   MutexLock lock(mutex_);
   if (stopped_ || workers_.empty() || !HasRoom()) {
@@ -90,9 +91,9 @@ bool WorkerPool::Admit(std::unique_ptr<Transport>& transport, bool is_unix_socke
     return false;
   }
   open_.fetch_add(1);
-  const std::uint64_t id = admitted_.fetch_add(1) + 1;
+  admitted_.fetch_add(1);
   LeastLoadedLocked().Post(
-      Worker::NewConnection{std::move(transport), ConnectionInfo{id, is_unix_socket}});
+      Worker::NewConnection{std::move(transport), ConnectionInfo{NewId(), peer}});
   return true;
 }
 
@@ -160,12 +161,14 @@ PoolReport WorkerPool::Report() const {
   report.connections_rejected = rejected_.load();
   report.turns = past_turns_;
   report.idle_kicks = past_idle_kicks_;
+  report.refused_tails = past_refused_tails_;
   for (const auto& worker : workers_) {
     const WorkerStats& stats = worker->stats();
     report.workers.push_back(
         WorkerReport{stats.connections.load(), stats.busy_ns.load(), worker->commands()});
     report.throttled += stats.throttled.load();
     report.idle_kicks += stats.idle_kicks.load();
+    report.refused_tails += stats.refused_tails.load();
     report.read_buffers += stats.tails.load();
     report.read_buffer_bytes += stats.tail_bytes.load();
     report.reply_buffers += stats.outputs.load();

@@ -19,6 +19,8 @@
 
 #include "common/base/clock.h"
 #include "common/base/mutex.h"
+#include "server/net/connection_table.h"
+#include "server/net/peer_address.h"
 #include "server/net/request_handler.h"
 #include "server/net/transport.h"
 #include "server/net/worker.h"
@@ -49,7 +51,8 @@ struct PoolReport {
   std::uint64_t connections_rejected = 0;
   std::uint64_t throttled = 0;  // Not read from, because their output is full.
   std::uint64_t idle_kicks = 0;
-  std::uint64_t read_buffers = 0;  // Partial requests kept.
+  std::uint64_t refused_tails = 0;  // Closed because half a request could not be kept.
+  std::uint64_t read_buffers = 0;   // Partial requests kept.
   std::uint64_t read_buffer_bytes = 0;
   std::uint64_t reply_buffers = 0;  // Unsent replies kept.
   std::uint64_t reply_buffer_bytes = 0;
@@ -72,19 +75,28 @@ class WorkerPool final : private ConnectionExchange {
 
   // Takes a connection in if there is room for one more client; the caller keeps it otherwise (then
   // it was counted as rejected, if `count_rejection`).
-  bool Admit(std::unique_ptr<Transport>& transport, bool is_unix_socket,
+  bool Admit(std::unique_ptr<Transport>& transport, const PeerAddress& peer,
              bool count_rejection = true);
   bool HasRoom() const noexcept { return open_.load() < settings_.max_connections; }
 
   void Stop(std::chrono::nanoseconds drain_time);
 
   PoolReport Report() const;
+  // Ascending by id; no worker is stopped for it.
+  std::vector<ConnectionListing> ListConnections() const { return table_.List(); }
+  // For what is listed beside connections (listening sockets), before the first one is admitted.
+  std::uint64_t NewId() noexcept { return last_id_.fetch_add(1) + 1; }
 
  private:
   std::unique_ptr<Connection> PassOn(std::unique_ptr<Connection> connection,
                                      std::uint64_t below) override;
   void Disperse(Departure departure) override;
   void OnConnectionClosed() noexcept override;
+  ConnectionTable& connection_table() noexcept override { return table_; }
+  std::uint64_t AddTailBytes(std::int64_t delta) noexcept override {
+    if (delta != 0) tail_bytes_.fetch_add(static_cast<std::uint64_t>(delta));
+    return tail_bytes_.load(std::memory_order_relaxed);
+  }
 
   bool AddWorkers(std::uint32_t count) REQUIRES(resize_mutex_);
   void RemoveWorkers(std::uint32_t count) REQUIRES(resize_mutex_);
@@ -94,6 +106,7 @@ class WorkerPool final : private ConnectionExchange {
   RequestHandlerFactory& factory_;
   const Clock& clock_;
   const PoolSettings settings_;
+  ConnectionTable table_;
 
   // Taken before mutex_; held while workers come and go.
   Mutex resize_mutex_;
@@ -103,6 +116,7 @@ class WorkerPool final : private ConnectionExchange {
   // Sums of the workers that have left.
   TurnHistogram past_turns_ GUARDED_BY(mutex_);
   std::uint64_t past_idle_kicks_ GUARDED_BY(mutex_) = 0;
+  std::uint64_t past_refused_tails_ GUARDED_BY(mutex_) = 0;
   bool stopped_ GUARDED_BY(mutex_) = false;
   CondVar all_closed_;
 
@@ -110,6 +124,8 @@ class WorkerPool final : private ConnectionExchange {
   std::atomic<std::uint32_t> running_{0};
   std::atomic<std::uint64_t> open_{0};
   std::atomic<std::uint64_t> admitted_{0};
+  std::atomic<std::uint64_t> last_id_{0};
+  std::atomic<std::uint64_t> tail_bytes_{0};
   std::atomic<std::uint64_t> rejected_{0};
   std::atomic<bool> draining_{false};
 };

@@ -44,6 +44,7 @@ struct WorkerStats {
   Cell connections{0};
   Cell throttled{0};
   Cell idle_kicks{0};
+  Cell refused_tails{0};  // Connections closed because half a request could not be kept.
   // Partial requests kept, and unsent output, of this worker's connections.
   Cell tails{0};
   Cell tail_bytes{0};

@@ -17,7 +17,7 @@ class ConnectionTest : public ::testing::Test {
   explicit ConnectionTest(int socket_buffer_bytes = 0)
       : client_(TestClient::Pair(transport_, socket_buffer_bytes)), worker_(factory_.NewWorker()) {
     connection_ = std::make_unique<Connection>(std::move(transport_),
-                                               worker_->NewConnection({1, true}), *worker_);
+                                               worker_->NewConnection({1, {}}), *worker_);
   }
 
   // Turns until nothing moves any more.
@@ -44,6 +44,45 @@ class ConnectionTest : public ::testing::Test {
   OutputBuffer reply_;
   Watermarks watermarks_;
 };
+
+TEST_F(ConnectionTest, AnotherHandlerTakesOverAndStreams) {
+  client_.Send("one\nstream\nignored\n");
+  Run();
+  EXPECT_EQ(client_.Receive(10), "one\nbegun\n");
+  EXPECT_TRUE(connection_->streaming());
+  EXPECT_TRUE(connection_->Settled());
+  TurnResources turn{buffer_, reply_, watermarks_};
+  for (int i = 0; i < 3; ++i) {
+    connection_->OnStreamTick(turn);
+    EXPECT_EQ(client_.Receive(5), "tick\n");
+  }
+  client_.Send("whatever is sent now\n");
+  Run();
+  EXPECT_EQ(client_.Receive(5), "tick\n");
+  client_.EndSending();
+  Run();
+  EXPECT_TRUE(connection_->closed());
+  EXPECT_EQ(connection_->close_reason(), CloseReason::kNormal);
+}
+
+TEST_F(ConnectionTest, KnowsWhyItHasClosed) {
+  client_.Send("abort\n");
+  Run();
+  EXPECT_TRUE(connection_->closed());
+  EXPECT_EQ(connection_->close_reason(), CloseReason::kError);
+}
+
+TEST_F(ConnectionTest, HalfALineIsRefusedWhereNothingMoreMayBeKept) {
+  TurnResources full{buffer_, reply_, watermarks_, true, "no room\n"};
+  client_.Send("whole\n");
+  connection_->OnReadable(full);
+  EXPECT_EQ(client_.Receive(6), "whole\n");
+  client_.Send("whole\nhalf");
+  connection_->OnReadable(full);
+  EXPECT_EQ(client_.Receive(14), "whole\nno room\n");
+  EXPECT_TRUE(connection_->closed());
+  EXPECT_TRUE(connection_->refused_tail());
+}
 
 TEST_F(ConnectionTest, AnswersTheSameWhereverTheInputIsCut) {
   const std::string value = Pattern(300);

@@ -43,6 +43,7 @@ class LineWorker final : public WorkerHandler {
     --stats_.workers_alive;
   }
   std::unique_ptr<ConnectionHandler> NewConnection(const ConnectionInfo& info) override;
+  void ConnectionClosed(const ConnectionInfo& info, CloseReason reason) noexcept override;
   void EndTurn() noexcept override { ++turns_; }
   void CountBytes(std::uint64_t received, std::uint64_t sent) noexcept override {
     stats_.received += received;
@@ -63,6 +64,22 @@ class LineWorker final : public WorkerHandler {
   std::atomic<std::uint64_t> commands_{0};
   std::uint64_t turns_ = 0;
   std::map<std::uint64_t, std::string> uploads_;
+};
+
+// Says "begun" once, then "tick" whenever it may.
+class TickConnection final : public ConnectionHandler {
+ public:
+  HandlerResult OnInput(WorkerHandler&, std::span<const char> input,
+                        OutputBuffer& output) override {
+    if (!begun_ || output.empty()) output.Append(begun_ ? "tick\n" : "begun\n");
+    begun_ = true;
+    return {input.size(), NextStep::kStream, {}};
+  }
+  HandlerResult OnDirect(WorkerHandler&, std::size_t, OutputBuffer&) override { return {}; }
+  bool AtRequestBoundary() const noexcept override { return true; }
+
+ private:
+  bool begun_ = false;
 };
 
 class LineConnection final : public ConnectionHandler {
@@ -112,6 +129,12 @@ class LineConnection final : public ConnectionHandler {
   bool AtRequestBoundary() const noexcept override {
     return upload_worker_ == nullptr && big_left_ == 0;
   }
+  Activity activity() const noexcept override {
+    return upload_worker_ != nullptr ? Activity::kValue : Activity::kWaiting;
+  }
+  std::unique_ptr<ConnectionHandler> TakeSuccessor() override {
+    return std::make_unique<TickConnection>();
+  }
 
  private:
   HandlerResult Execute(LineWorker& worker, const std::string& line, OutputBuffer& output) {
@@ -131,6 +154,10 @@ class LineConnection final : public ConnectionHandler {
     } else if (line == "quit") {
       output.Append("bye\n");
       return {0, NextStep::kClose, {}};
+    } else if (line == "abort") {
+      return {0, NextStep::kAbort, {}};
+    } else if (line == "stream") {
+      return {0, NextStep::kReplace, {}};
     } else {
       output.Append(line + "\n");
     }
@@ -155,6 +182,10 @@ class LineConnection final : public ConnectionHandler {
   std::size_t big_left_ = 0;
   std::size_t big_done_ = 0;
 };
+
+void LineWorker::ConnectionClosed(const ConnectionInfo&, CloseReason reason) noexcept {
+  ++stats_.closed[static_cast<std::size_t>(reason)];
+}
 
 std::unique_ptr<ConnectionHandler> LineWorker::NewConnection(const ConnectionInfo& info) {
   return std::make_unique<LineConnection>(info.id, stats_);

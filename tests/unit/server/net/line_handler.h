@@ -4,10 +4,12 @@
 //   <word>⏎          the same word (anything that is no command below)
 //   put <n>⏎<bytes>  "sum <Adler-like sum>"; the bytes go straight into memory of the worker's
 //   handler big <n>⏎         n bytes of Pattern(), made in pieces with a yield between pin <n>⏎ n
-//   bytes of Pattern() as one pinned payload quit⏎            "bye", close
+//   bytes of Pattern() as one pinned payload quit⏎            "bye", close; abort⏎ close; stream⏎
+//   another handler takes over: "begun", then "tick" again and again
 // Lines end with \n.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <map>
@@ -32,6 +34,8 @@ struct LineStats {
   std::atomic<std::uint64_t> received{0};
   std::atomic<std::uint64_t> sent{0};
   std::atomic<std::uint64_t> yields{0};
+  // By CloseReason.
+  std::array<std::atomic<std::uint64_t>, 4> closed{};
   // A call that broke a rule of request_handler.h.
   std::atomic<std::uint64_t> violations{0};
 };

@@ -37,7 +37,7 @@ class WorkerPoolTest : public ::testing::Test {
   TestClient Connect(int buffer_bytes = 0) {
     std::unique_ptr<Transport> transport;
     TestClient client = TestClient::Pair(transport, buffer_bytes);
-    EXPECT_TRUE(pool_->Admit(transport, true));
+    EXPECT_TRUE(pool_->Admit(transport, {}));
     return client;
   }
   void ExpectEcho(TestClient& client, const std::string& word) {
@@ -56,6 +56,86 @@ class WorkerPoolTest : public ::testing::Test {
   std::atomic<std::int64_t> charged_{0};
   std::unique_ptr<WorkerPool> pool_;
 };
+
+TEST_F(WorkerPoolTest, ListsConnectionsOfAllWorkers) {
+  Make(3);
+  EXPECT_EQ(pool_->NewId(), 1U);
+  std::vector<TestClient> clients;
+  for (int i = 0; i < 40; ++i) {
+    clients.push_back(Connect());
+    ExpectEcho(clients.back(), "hello");
+  }
+  clients[7].Close();
+  ASSERT_TRUE(Eventually([&] { return pool_->Report().connections == 39; }));
+  ASSERT_TRUE(clients[9].Send("put 10\nabc"));
+  clock_.Advance(std::chrono::seconds(5));
+  ExpectEcho(clients[3], "again");
+  std::vector<ConnectionListing> list;
+  ASSERT_TRUE(Eventually([&] {
+    list = pool_->ListConnections();
+    return list[8].activity == Activity::kValue;
+  }));
+  ASSERT_EQ(list.size(), 39U);
+  std::uint64_t id = 1;
+  for (const ConnectionListing& one : list) {
+    ++id;
+    if (id == 9) ++id;  // The one that has gone.
+    EXPECT_EQ(one.id, id);
+    EXPECT_TRUE(one.peer.is_unix());
+  }
+  EXPECT_EQ(list[3].last_active_seconds, 5U);
+  EXPECT_EQ(list[4].last_active_seconds, 0U);
+  EXPECT_EQ(stats_.closed[static_cast<std::size_t>(CloseReason::kNormal)], 1U);
+}
+
+TEST_F(WorkerPoolTest, StreamsGoOnWhereverTheirConnectionIsMoved) {
+  PoolSettings settings;
+  settings.worker.idle_timeout = std::chrono::seconds(1);
+  settings.worker.idle_check_period = std::chrono::milliseconds(1);
+  Make(3, settings);
+  std::vector<TestClient> clients;
+  for (int i = 0; i < 6; ++i) {
+    clients.push_back(Connect());
+    clients.back().Send("stream\n");
+    EXPECT_EQ(clients.back().Receive(6), "begun\n");
+  }
+  // Watching is not idling.
+  clock_.Advance(std::chrono::seconds(10));
+  for (const std::uint32_t threads : {1U, 4U, 2U}) {
+    ASSERT_TRUE(pool_->SetThreads(threads));
+    for (TestClient& client : clients) {
+      for (int i = 0; i < 3; ++i) EXPECT_EQ(client.Receive(5), "tick\n");
+    }
+  }
+  pool_->Stop(std::chrono::seconds(5));
+  EXPECT_EQ(stats_.closed[static_cast<std::size_t>(CloseReason::kShutdown)], 6U);
+}
+
+TEST_F(WorkerPoolTest, HalfRequestsHaveALimitTogether) {
+  PoolSettings settings;
+  settings.worker.tail_limit_bytes = 1000;
+  settings.worker.tails_full_text = "full\n";
+  Make(2, settings);
+  std::vector<TestClient> clients;
+  for (int i = 0; i < 2; ++i) {
+    clients.push_back(Connect());
+    ASSERT_TRUE(clients.back().Send(std::string(600, 'x')));
+    ASSERT_TRUE(Eventually([&] { return pool_->Report().read_buffer_bytes == 600U * (i + 1U); }));
+  }
+  TestClient third = Connect();
+  ExpectEcho(third, "whole");
+  ASSERT_TRUE(third.Send("half"));
+  EXPECT_EQ(third.ReceiveLine(), "full\n");
+  EXPECT_TRUE(third.WaitClosed());
+  clients[0].Close();
+  ASSERT_TRUE(Eventually([&] { return pool_->Report().read_buffer_bytes == 600U; }));
+  TestClient fourth = Connect();
+  ASSERT_TRUE(fourth.Send("ha"));
+  ASSERT_TRUE(Eventually([&] { return pool_->Report().read_buffers == 2U; }));
+  ASSERT_TRUE(fourth.Send("lf\n"));
+  EXPECT_EQ(fourth.Receive(5), "half\n");
+  EXPECT_EQ(pool_->Report().refused_tails, 1U);
+}
 
 TEST_F(WorkerPoolTest, SpreadsConnectionsEvenly) {
   Make(4);
@@ -145,12 +225,12 @@ TEST_F(WorkerPoolTest, RefusesMoreClientsThanTheLimit) {
   for (int i = 0; i < 3; ++i) clients.push_back(Connect());
   std::unique_ptr<Transport> transport;
   TestClient extra = TestClient::Pair(transport);
-  EXPECT_FALSE(pool_->Admit(transport, true));
+  EXPECT_FALSE(pool_->Admit(transport, {}));
   EXPECT_NE(transport, nullptr);
   EXPECT_EQ(pool_->Report().connections_rejected, 1U);
   clients.pop_back();
   EXPECT_TRUE(Eventually([&] { return pool_->HasRoom(); }));
-  EXPECT_TRUE(pool_->Admit(transport, true));
+  EXPECT_TRUE(pool_->Admit(transport, {}));
   ExpectEcho(extra, "in");
 }
 
@@ -239,7 +319,7 @@ TEST_F(WorkerPoolTest, DeadlineClosesTheRest) {
   EXPECT_FALSE(pool_->SetThreads(3));
   std::unique_ptr<Transport> transport;
   TestClient late = TestClient::Pair(transport);
-  EXPECT_FALSE(pool_->Admit(transport, true));
+  EXPECT_FALSE(pool_->Admit(transport, {}));
 }
 
 TEST_F(WorkerPoolTest, RefusesImpossibleThreadCounts) {
