@@ -9,6 +9,7 @@ build       |          | dev preset: everything, warnings as errors
 unit        | build    | unit and property tests (dev)
 integration | build    | the real server on port 0: protocol, limits, resize, admin (dev)
 reference   |          | the same protocol transcripts against memcached 1.6.45: what we claim to match, it does
+conformance |          | memcached's own tests: 50 files by prove, testapp, memccapable (release with test hooks, asan)
 fuzz-replay | build    | the fuzz corpora as ordinary tests (dev)
 cluster     |          | Kubernetes and Helm binaries for the tests (minutes the first time, then cached)
 charts      | build    | helm lint, rendered templates, CRD drift, rights against the permission table
@@ -64,6 +65,15 @@ stage_integration() {
 
 stage_reference() {
   "$python" -B "$top/tests/transcript/run.py" --memcached --start "$top/tools/memcached-peer run -t 1"
+}
+
+# PODCACHE_CONFORMANCE: the presets to run it with, both unless given.
+stage_conformance() {
+  local preset
+  for preset in ${PODCACHE_CONFORMANCE:-hooks asan}; do
+    build_preset "$preset" podcached
+    "$python" -B "$top/tests/conformance/run" "$top/build/$preset/bin/podcached"
+  done
 }
 
 stage_fuzz-replay() {
