@@ -10,7 +10,7 @@
 // CAS costs 8 bytes.
 //
 // Header bits:  0-1 kind | 2 has exptime | 3 has flags | 4 has cas | 5 fetched | 6 cas observed | 7
-// stale and 8 win (kept for the meta commands) | 9-16 key bytes | 17-43 length | 44-63 last access,
+// stale | 8 leased | 9-16 key bytes | 17-43 length | 44-63 last access,
 // seconds modulo 2^20. Length of an item: 17-31 value bytes, 32-43 record units of 8 bytes. Of
 // every other kind: 17-43 record units.
 //
@@ -47,6 +47,9 @@ inline constexpr std::uint64_t kFetched = 1U << 5;
 // A client knows the item's CAS id: it must not survive a change of the value, nor change without
 // one.
 inline constexpr std::uint64_t kObserved = 1U << 6;
+inline constexpr std::uint64_t kStale = 1U << 7;
+// A reader has been asked to renew it.
+inline constexpr std::uint64_t kLeased = 1U << 8;
 inline constexpr unsigned kKeyShift = 9;
 inline constexpr unsigned kValueShift = 17;
 inline constexpr unsigned kItemUnitsShift = 32;
@@ -56,6 +59,8 @@ inline constexpr std::uint64_t kValueMask = (1U << 15) - 1;
 inline constexpr std::uint64_t kItemUnitsMask = (1U << 12) - 1;
 inline constexpr std::uint64_t kUnitsMask = (1U << 27) - 1;
 inline constexpr std::uint64_t kAccessMask = (1U << 20) - 1;
+// What a whole write of the item ends.
+inline constexpr std::uint64_t kStateBits = kFetched | kStale | kLeased;
 inline constexpr std::uint64_t kLayoutBits = kHasExptime | kHasFlags | kHasCas;
 }  // namespace header
 
@@ -91,7 +96,7 @@ struct ItemFields {
   std::uint32_t exptime = 0;
   bool keep_exptime_field = false;  // Also when exptime is 0.
   std::uint64_t explicit_cas = 0;   // 0: the id is the log position.
-  std::uint64_t state_bits = 0;     // kFetched, kObserved.
+  std::uint64_t state_bits = 0;     // kStateBits, kObserved.
   std::uint32_t access = 0;
   std::uint64_t value_bytes = 0;
   std::uint32_t pieces = 0;  // kLarge only.
@@ -233,7 +238,7 @@ class Record {
     fields.exptime = Exptime(h);
     fields.keep_exptime_field = (h & header::kHasExptime) != 0;
     fields.explicit_cas = ExplicitCas(h);
-    fields.state_bits = h & (header::kFetched | header::kObserved);
+    fields.state_bits = h & (header::kStateBits | header::kObserved);
     fields.access = AccessOf(h);
     fields.value_bytes = ValueBytes(h);
     if (fields.kind == RecordKind::kLarge) fields.pieces = PieceCount(h);

@@ -178,7 +178,8 @@ bool ItemTable::OverwriteInPlace(Found& found, const ItemFields& fields,
   const std::size_t room = Record::BytesOf(h);
   if (shape.LayoutBits() != (h & header::kLayoutBits) || wanted > room) return false;
   if (wanted * 100 < room * kMinInPlacePercent) return false;
-  std::uint64_t fresh = Record::WithValueBytes(h & ~header::kFetched, value.size());
+  std::uint64_t fresh =
+      Record::WithValueBytes((h & ~header::kStateBits) | fields.state_bits, value.size());
   fresh = Record::WithAccess(fresh, fields.access);
   found.record.SetHeader(fresh);
   found.header = fresh;
@@ -191,12 +192,13 @@ bool ItemTable::OverwriteInPlace(Found& found, const ItemFields& fields,
   return true;
 }
 
-bool ItemTable::SetValueInPlace(Found& found, std::string_view value) noexcept {
+bool ItemTable::SetValueInPlace(Found& found, std::string_view value,
+                                std::uint32_t access) noexcept {
   const std::uint64_t h = found.header;
   if (!IsOverwritable(h) ||
       Record::KeyOffset(h) + Record::KeyBytesOf(h) + value.size() > Record::BytesOf(h))
     return false;
-  found.header = Record::WithValueBytes(h, value.size());
+  found.header = Record::WithAccess(Record::WithValueBytes(h, value.size()), access);
   found.record.SetHeader(found.header);
   std::memcpy(found.record.Value(found.header), value.data(), value.size());
   return true;

@@ -87,7 +87,7 @@ class ItemTable {
   // as large, and nobody knows the CAS id. `value` must not overlap the record.
   bool OverwriteInPlace(Found& found, const ItemFields& fields, std::string_view value) noexcept;
   // Replaces only the value, if it fits and nobody knows the CAS id.
-  bool SetValueInPlace(Found& found, std::string_view value) noexcept;
+  bool SetValueInPlace(Found& found, std::string_view value, std::uint32_t access) noexcept;
 
  private:
   Found Examine(Slot* slot, Moment moment) const noexcept;

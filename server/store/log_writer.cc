@@ -43,13 +43,16 @@ void LogWriter::Release() noexcept {
   state_.store(kIdle, std::memory_order_release);
 }
 
-Location LogWriter::TryAllocate(std::size_t bytes, std::uint32_t epoch) noexcept {
+Location LogWriter::Peek(std::size_t bytes, std::uint32_t epoch) noexcept {
   PODCACHE_DCHECK(acquired_ && bytes % kUnitBytes == 0);
-  Chunk& chunk = ChunkFor(bytes);
+  const Chunk& chunk = ChunkFor(bytes);
   if (chunk.room() < bytes || chunk.reservation.epoch != epoch) return kNowhere;
-  const Location location =
-      log_.LocationOf(chunk.reservation.segment, chunk.reservation.offset + chunk.used);
-  chunk.used += static_cast<std::uint32_t>(bytes);
+  return log_.LocationOf(chunk.reservation.segment, chunk.reservation.offset + chunk.used);
+}
+
+Location LogWriter::TryAllocate(std::size_t bytes, std::uint32_t epoch) noexcept {
+  const Location location = Peek(bytes, epoch);
+  if (location != kNowhere) ChunkFor(bytes).used += static_cast<std::uint32_t>(bytes);
   return location;
 }
 

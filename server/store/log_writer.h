@@ -31,6 +31,8 @@ class LogWriter {
   // Room for a record of `bytes` (a multiple of the unit) in a segment of exactly this flush epoch,
   // or kNowhere: then Refill, holding no partition lock. Takes no lock itself.
   Location TryAllocate(std::size_t bytes, std::uint32_t epoch) noexcept;
+  // What TryAllocate would return.
+  Location Peek(std::size_t bytes, std::uint32_t epoch) noexcept;
   // Makes sure that TryAllocate succeeds once, if the epoch has not moved. False without a segment
   // for it.
   bool Refill(std::size_t bytes, std::uint32_t epoch, Claim claim,

@@ -120,6 +120,11 @@ void SegmentLog::SealLocked(OpenSegment& open) noexcept {
   open.id = kNoSegment;
 }
 
+std::uint64_t SegmentLog::TakePositionAbove(std::uint64_t position) noexcept {
+  MutexLock lock(mutex_);
+  return position < next_position_ ? next_position_++ : 0;
+}
+
 void SegmentLog::MarkDead(Location location, std::size_t bytes) noexcept {
   const std::uint32_t id = SegmentOf(location);
   Segment& holder = segments_[id];

@@ -78,6 +78,8 @@ class SegmentLog {
     return segments_[SegmentOf(location)].first_position.load(std::memory_order_relaxed) +
            location % units_per_segment;
   }
+  // A position above `position` that no record has or will have; 0 if that is above all of them.
+  std::uint64_t TakePositionAbove(std::uint64_t position) noexcept;
   std::uint32_t EpochOf(Location location) const noexcept {
     return segments_[SegmentOf(location)].flush_epoch.load(std::memory_order_relaxed);
   }

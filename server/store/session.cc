@@ -21,6 +21,26 @@ Found StoreSession::Impl::FindLive(Partition& partition, std::string_view key, s
   return {};
 }
 
+Found StoreSession::Impl::FindForRead(Partition& partition, const Key& key,
+                                      Moment moment) noexcept {
+  const Found found = table.Find(partition, key.bytes, key.hash, moment);
+  if (found.live() || found.missing()) return found;
+  counters.Add(found.life == Life::kExpired ? metrics::Counter::kGetExpired
+                                            : metrics::Counter::kGetFlushed);
+  table.CountReclaimed(partition, found);
+  table.Remove(partition, key.hash, found);
+  return {};
+}
+
+void StoreSession::Impl::MarkUsed(Found& found, Moment moment) noexcept {
+  found.slot->Touch();
+  const std::uint64_t used =
+      Record::WithAccess(found.header | header::kFetched, AccessStamp(moment.now));
+  if (used == found.header) return;
+  found.record.SetHeader(used);
+  found.header = used;
+}
+
 StoreSession::StoreSession(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 StoreSession::~StoreSession() = default;
 
@@ -76,8 +96,20 @@ StoreStatus StoreSession::Touch(const Key& key, std::int64_t exptime) {
             [&](Partition& partition, Moment moment) NO_THREAD_SAFETY_ANALYSIS {
               Found found = impl_->FindLive(partition, key.bytes, key.hash, moment);
               if (found.missing()) return Try{StoreStatus::kNotFound};
-              found.slot->Touch();
-              return impl_->SetExptime(partition, found, StoredExptime(exptime), moment);
+              const Try changed =
+                  impl_->SetExptime(partition, found, StoredExptime(exptime), moment);
+              if (changed.needed_bytes == 0) impl_->MarkUsed(found, moment);
+              return changed;
+            })
+      .status;
+}
+
+StoreStatus StoreSession::Invalidate(const Key& key, const InvalidateOptions& options) {
+  impl_->writer.Acquire();
+  return impl_
+      ->Run(key.hash,
+            [&](Partition& partition, Moment moment) NO_THREAD_SAFETY_ANALYSIS {
+              return impl_->TryInvalidate(partition, key, options, moment);
             })
       .status;
 }

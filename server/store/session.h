@@ -58,12 +58,28 @@ struct StoreSession::Impl {
   Found FindLive(Partition& partition, std::string_view key, std::uint64_t hash,
                  Moment moment) noexcept REQUIRES(partition.lock);
 
+  // The same for readers, who count what they come upon.
+  Found FindForRead(Partition& partition, const Key& key, Moment moment) noexcept
+      REQUIRES(partition.lock);
+  // The item is used: that counts for its eviction and can be asked for.
+  void MarkUsed(Found& found, Moment moment) noexcept;
+
   // session_read.cc
   Try GetOne(Partition& partition, const Key& key, std::size_t index, Moment moment,
              const ReadOptions& options, ValueSink& sink) REQUIRES(partition.lock);
   Try SetExptime(Partition& partition, Found& found, std::uint32_t exptime, Moment moment) noexcept
       REQUIRES(partition.lock);
   bool Deliver(Found& found, std::size_t index, const ItemMeta& meta, ValueSink& sink);
+
+  // session_detail.cc
+  Try GetDetail(Partition& partition, const DetailedRead& read, std::size_t index, Moment moment,
+                ValueSink& sink) REQUIRES(partition.lock);
+  Try CreateLeased(Partition& partition, const DetailedRead& read, Moment moment,
+                   Found& found) noexcept REQUIRES(partition.lock);
+
+  // session_invalidate.cc
+  Try TryInvalidate(Partition& partition, const Key& key, const InvalidateOptions& options,
+                    Moment moment) noexcept REQUIRES(partition.lock);
 
   // session_write.cc
   WriteResult Commit(WriteHandle::Impl& handle, const WriteOptions& options);
@@ -74,8 +90,12 @@ struct StoreSession::Impl {
                const LargeUpload* upload, const WriteOptions& options, Moment moment) noexcept
       REQUIRES(partition.lock);
   StoreStatus Precondition(const Found& found, const WriteOptions& options) const noexcept;
-  // A new record with everything but the value or the piece entries; kNowhere when room is missing.
-  Location NewRecord(const ItemFields& fields, std::uint32_t epoch) noexcept;
+  // Room for a record that takes the place of `old`, or kNowhere: then its RecordBytes are what to
+  // refill with. Where a client knows the CAS id of `old`, the new one is higher: it is made
+  // explicit if its place in the log does not give that.
+  Location Allocate(ItemFields& fields, std::uint32_t epoch, const Found& old) noexcept;
+  // There, everything but the value or the piece entries is written.
+  Location NewRecord(ItemFields& fields, std::uint32_t epoch, const Found& old) noexcept;
   // Makes it the key's and counts it.
   Try Finish(Partition& partition, std::uint64_t hash, const Found& old, Location fresh,
              bool want_cas) noexcept REQUIRES(partition.lock);
@@ -85,7 +105,7 @@ struct StoreSession::Impl {
   // session_append.cc
   WriteResult Concatenate(WriteHandle::Impl& handle, const WriteOptions& options);
   Try ConcatenateSmall(Partition& partition, const WriteHandle::Impl& handle,
-                       const WriteOptions& options, const Found& found, const ItemFields& fields,
+                       const WriteOptions& options, const Found& found, ItemFields& fields,
                        Moment moment) noexcept REQUIRES(partition.lock);
   Try ReplaceUnchanged(const WriteHandle::Impl& handle, const WriteOptions& options,
                        LargeUpload& upload, std::uint64_t cas);
@@ -93,11 +113,19 @@ struct StoreSession::Impl {
   // session_arithmetic.cc
   Try TryArithmetic(Partition& partition, const Key& key, const ArithmeticOptions& options,
                     Moment moment, ArithmeticResult& result) noexcept REQUIRES(partition.lock);
+  Try ReplaceNumber(Partition& partition, const Key& key, const ArithmeticOptions& options,
+                    std::string_view digits, Found& found, Moment moment) noexcept
+      REQUIRES(partition.lock);
   Try CreateNumber(Partition& partition, const Key& key, const ArithmeticOptions& options,
                    Moment moment, ArithmeticResult& result) noexcept REQUIRES(partition.lock);
   // Whether an item with this id may be changed; `compare` 0 fits every item.
   bool CasFits(const Found& found, std::uint64_t compare) const noexcept {
     return compare == 0 || (store.options().cas && table.CasOf(found) == compare);
+  }
+
+  // A CAS id that a client chose; 0 if there is none, or no CAS ids at all.
+  std::uint64_t ChosenCas(std::uint64_t set_cas) const noexcept {
+    return store.options().cas ? set_cas : 0;
   }
 
   std::uint32_t AccessStamp(std::uint32_t now) const noexcept {

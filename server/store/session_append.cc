@@ -59,15 +59,17 @@ WriteResult StoreSession::Impl::Concatenate(WriteHandle::Impl& handle,
   for (;;) {
     Base base;
     bool held = false;
+    std::uint64_t total = 0;
     const Try small =
         Run(handle.hash, [&](Partition& partition, Moment moment) NO_THREAD_SAFETY_ANALYSIS {
           Found found = FindLive(partition, handle.key(), handle.hash, moment);
           if (found.missing()) return Try{StoreStatus::kNotStored};
           if (!CasFits(found, options.compare_cas)) return Try{StoreStatus::kExists};
-          const std::uint64_t total = found.record.ValueBytes(found.header) + handle.value_bytes;
+          total = found.record.ValueBytes(found.header) + handle.value_bytes;
           if (handle.key_size + total > store.options().max_item_size_bytes)
             return Try{StoreStatus::kTooLarge};
-          const ItemFields fields = FieldsForNewValue(found, total, AccessStamp(moment.now));
+          ItemFields fields = FieldsForNewValue(found, total, AccessStamp(moment.now));
+          fields.explicit_cas = ChosenCas(options.set_cas);
           if (RecordBytes(fields) <= store.layout().max_item_record_bytes) {
             return ConcatenateSmall(partition, handle, options, found, fields, moment);
           }
@@ -75,7 +77,15 @@ WriteResult StoreSession::Impl::Concatenate(WriteHandle::Impl& handle,
           held = Hold(store.gate(), table.log(), found, base);
           return Try{StoreStatus::kOutOfMemory};
         });
-    if (!held) return {small.status, small.value};
+    if (small.status == StoreStatus::kNotStored && options.create) {
+      WriteOptions add = options;
+      add.mode = WriteMode::kAdd;
+      const WriteResult added = StorePlain(handle, add);
+      // Meanwhile somebody else has: then there is something to append to.
+      if (added.status == StoreStatus::kNotStored) continue;
+      return added;
+    }
+    if (!held) return {small.status, small.value, total};
     // Put together without the lock; if the item changed meanwhile, once more.
     LargeUpload upload(store, handle.hash, base.value_bytes + handle.value_bytes);
     const bool prepend = options.mode == WriteMode::kPrepend;
@@ -84,14 +94,14 @@ WriteResult StoreSession::Impl::Concatenate(WriteHandle::Impl& handle,
       return {StoreStatus::kOutOfMemory};
     }
     const Try large = ReplaceUnchanged(handle, options, upload, base.cas);
-    if (large.status != StoreStatus::kExists) return {large.status, large.value};
+    if (large.status != StoreStatus::kExists) return {large.status, large.value, total};
   }
 }
 
 Try StoreSession::Impl::ConcatenateSmall(Partition& partition, const WriteHandle::Impl& handle,
                                          const WriteOptions& options, const Found& found,
-                                         const ItemFields& fields, Moment moment) noexcept {
-  const Location fresh = NewRecord(fields, moment.epoch);
+                                         ItemFields& fields, Moment moment) noexcept {
+  const Location fresh = NewRecord(fields, moment.epoch, found);
   if (fresh == kNowhere) return {StoreStatus::kOutOfMemory, RecordBytes(fields)};
   const Record record(table.log().At(fresh));
   char* const to = record.Value(record.Header());
@@ -116,10 +126,11 @@ Try StoreSession::Impl::ReplaceUnchanged(const WriteHandle::Impl& handle,
         ItemFields fields = FieldsForNewValue(found, upload.value_bytes(), AccessStamp(moment.now));
         fields.kind = RecordKind::kLarge;
         fields.pieces = static_cast<std::uint32_t>(upload.piece_count());
-        const std::size_t bytes = RecordBytes(fields);
-        if (bytes > store.layout().max_head_bytes) return Try{StoreStatus::kOutOfMemory};
-        const Location fresh = NewRecord(fields, moment.epoch);
-        if (fresh == kNowhere) return Try{StoreStatus::kOutOfMemory, bytes};
+        fields.explicit_cas = ChosenCas(options.set_cas);
+        if (RecordBytes(fields) > store.layout().max_head_bytes)
+          return Try{StoreStatus::kOutOfMemory};
+        const Location fresh = NewRecord(fields, moment.epoch, found);
+        if (fresh == kNowhere) return Try{StoreStatus::kOutOfMemory, RecordBytes(fields)};
         upload.WriteEntries(Record(table.log().At(fresh)));
         return Finish(partition, handle.hash, found, fresh, options.want_cas);
       });

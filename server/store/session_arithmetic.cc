@@ -31,9 +31,6 @@ class Digits {
       : size_(static_cast<std::size_t>(std::to_chars(bytes_, bytes_ + kMaxDigits, number).ptr -
                                        bytes_)) {}
   std::string_view text() const noexcept { return {bytes_, size_}; }
-  void WriteTo(Record record) const noexcept {
-    std::memcpy(record.Value(record.Header()), bytes_, size_);
-  }
 
  private:
   char bytes_[kMaxDigits];
@@ -60,24 +57,41 @@ Try StoreSession::Impl::TryArithmetic(Partition& partition, const Key& key,
     return {StoreStatus::kNotNumeric};
   }
   result.value = Changed(number, options.increment, options.delta);
+  result.exptime_before = found.record.Exptime(found.header);
   const Digits digits(result.value);
   found.slot->Touch();
-  if (!table.SetValueInPlace(found, digits.text())) {
-    ItemFields fields = table.FieldsForCopy(found);
-    fields.explicit_cas = 0;
-    fields.state_bits &= header::kFetched;
-    fields.access = AccessStamp(moment.now);
-    fields.value_bytes = digits.text().size();
-    const Location fresh = NewRecord(fields, moment.epoch);
-    if (fresh == kNowhere) return {StoreStatus::kOutOfMemory, RecordBytes(fields)};
-    digits.WriteTo(Record(table.log().At(fresh)));
-    // Takes a slot that is there: there is always room.
-    PODCACHE_CHECK(table.Publish(partition, key.hash, found, fresh));
-    found.location = fresh;
-    found.record = Record(table.log().At(fresh));
-    found.header = found.record.Header();
+  // An expiry needs its field, a chosen CAS id too.
+  const bool same_shape =
+      options.set_cas == 0 && (!options.set_exptime || (found.header & header::kHasExptime) != 0);
+  if (same_shape && table.SetValueInPlace(found, digits.text(), AccessStamp(moment.now))) {
+    if (options.set_exptime)
+      SetExptime(partition, found, StoredExptime(options.new_exptime), moment);
+  } else {
+    const Try replaced = ReplaceNumber(partition, key, options, digits.text(), found, moment);
+    if (replaced.status != StoreStatus::kOk) return replaced;
   }
   if (options.want_cas) result.cas = CasForClient(found);
+  return {StoreStatus::kOk};
+}
+
+Try StoreSession::Impl::ReplaceNumber(Partition& partition, const Key& key,
+                                      const ArithmeticOptions& options, std::string_view digits,
+                                      Found& found, Moment moment) noexcept {
+  ItemFields fields = found.record.Fields(found.header);
+  fields.explicit_cas = ChosenCas(options.set_cas);
+  fields.state_bits &= header::kStateBits;
+  fields.access = AccessStamp(moment.now);
+  fields.value_bytes = digits.size();
+  if (options.set_exptime) fields.exptime = StoredExptime(options.new_exptime);
+  const Location fresh = NewRecord(fields, moment.epoch, found);
+  if (fresh == kNowhere) return {StoreStatus::kOutOfMemory, RecordBytes(fields)};
+  const Record record(table.log().At(fresh));
+  std::memcpy(record.Value(record.Header()), digits.data(), digits.size());
+  // Takes a slot that is there: there is always room.
+  PODCACHE_CHECK(table.Publish(partition, key.hash, found, fresh));
+  found.location = fresh;
+  found.record = record;
+  found.header = record.Header();
   return {StoreStatus::kOk};
 }
 
@@ -90,9 +104,11 @@ Try StoreSession::Impl::CreateNumber(Partition& partition, const Key& key,
   fields.exptime = StoredExptime(options.exptime);
   fields.access = AccessStamp(moment.now);
   fields.value_bytes = digits.text().size();
-  const Location fresh = NewRecord(fields, moment.epoch);
+  fields.explicit_cas = ChosenCas(options.set_cas);
+  const Location fresh = NewRecord(fields, moment.epoch, Found());
   if (fresh == kNowhere) return {StoreStatus::kOutOfMemory, RecordBytes(fields)};
-  digits.WriteTo(Record(table.log().At(fresh)));
+  const Record record(table.log().At(fresh));
+  std::memcpy(record.Value(record.Header()), digits.text().data(), digits.text().size());
   const Try stored = Finish(partition, key.hash, Found(), fresh, options.want_cas);
   if (stored.status != StoreStatus::kStored) return stored;
   result.created = true;

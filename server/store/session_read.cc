@@ -44,37 +44,29 @@ void StoreSession::Get(std::span<const Key> keys, const ReadOptions& options, Va
 
 Try StoreSession::Impl::GetOne(Partition& partition, const Key& key, std::size_t index,
                                Moment moment, const ReadOptions& options, ValueSink& sink) {
-  Found found = table.Find(partition, key.bytes, key.hash, moment);
+  Found found = FindForRead(partition, key, moment);
   if (found.missing()) return {StoreStatus::kNotFound};
-  if (!found.live()) {
-    counters.Add(found.life == Life::kExpired ? metrics::Counter::kGetExpired
-                                              : metrics::Counter::kGetFlushed);
-    table.CountReclaimed(partition, found);
-    table.Remove(partition, key.hash, found);
-    return {StoreStatus::kNotFound};
-  }
   if (options.set_exptime) {
     const Try changed = SetExptime(partition, found, StoredExptime(options.exptime), moment);
     if (changed.needed_bytes != 0) return changed;
   }
-  found.slot->Touch();
-  const std::uint64_t used =
-      Record::WithAccess(found.header | header::kFetched, AccessStamp(moment.now));
-  if (used != found.header) {
-    found.record.SetHeader(used);
-    found.header = used;
-  }
+  MarkUsed(found, moment);
   ItemMeta meta;
-  meta.client_flags = found.record.ClientFlags(used);
+  meta.client_flags = found.record.ClientFlags(found.header);
   if (options.want_cas) meta.cas = CasForClient(found);
-  meta.exptime = found.record.Exptime(used);
-  meta.value_bytes = found.record.ValueBytes(used);
+  meta.exptime = found.record.Exptime(found.header);
+  meta.value_bytes = found.record.ValueBytes(found.header);
   return {Deliver(found, index, meta, sink) ? StoreStatus::kOk : StoreStatus::kNotFound};
 }
 
 // False only when a large value cannot be pinned for lack of memory.
 bool StoreSession::Impl::Deliver(Found& found, std::size_t index, const ItemMeta& meta,
                                  ValueSink& sink) {
+  if (!meta.has_value) {
+    sink.Begin(index, meta);
+    sink.End(index, meta);
+    return true;
+  }
   if (meta.value_bytes <= kMaxCopiedValueBytes) {
     CopyValue(table.log(), found, sink.Begin(index, meta));
     sink.End(index, meta);

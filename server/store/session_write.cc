@@ -17,6 +17,7 @@ WriteResult StoreSession::Impl::Commit(WriteHandle::Impl& handle, const WriteOpt
 WriteResult StoreSession::Impl::StorePlain(WriteHandle::Impl& handle, const WriteOptions& options) {
   ItemFields fields;
   fields.key = handle.key();
+  fields.explicit_cas = ChosenCas(options.set_cas);
   fields.client_flags = handle.client_flags;
   fields.exptime = handle.exptime;
   fields.value_bytes = handle.value_bytes;
@@ -41,7 +42,7 @@ WriteResult StoreSession::Impl::StoreFields(WriteHandle::Impl& handle, const Ite
         return TryStore(partition, handle, shape, upload, options, moment);
       });
   if (result.status == StoreStatus::kStored && upload != nullptr) upload->Publish();
-  return {result.status, result.value};
+  return {result.status, result.value, fields.value_bytes};
 }
 
 Try StoreSession::Impl::TryStore(Partition& partition, WriteHandle::Impl& handle,
@@ -52,11 +53,14 @@ Try StoreSession::Impl::TryStore(Partition& partition, WriteHandle::Impl& handle
   if (verdict != StoreStatus::kStored) return {verdict};
   ItemFields fields = wanted;
   fields.access = AccessStamp(moment.now);
+  if (options.mode == WriteMode::kCas && options.stale_if_older &&
+      table.CasOf(found) != options.compare_cas)
+    fields.state_bits = header::kStale;
   if (found.live() && table.OverwriteInPlace(found, fields, handle.staged())) {
     CountStored(partition, Record::BytesOf(found.header));
     return {StoreStatus::kStored, 0, options.want_cas ? CasForClient(found) : 0};
   }
-  const Location fresh = NewRecord(fields, moment.epoch);
+  const Location fresh = NewRecord(fields, moment.epoch, found);
   if (fresh == kNowhere) return {StoreStatus::kOutOfMemory, RecordBytes(fields)};
   Record record(table.log().At(fresh));
   if (upload != nullptr) {
@@ -78,7 +82,9 @@ StoreStatus StoreSession::Impl::Precondition(const Found& found,
       if (!found.live()) return StoreStatus::kNotFound;
       // Ids handed out before cannot match an item that was rewritten in place: that is done only
       // to items whose id nobody knows.
-      return store.options().cas && table.CasOf(found) == options.compare_cas
+      if (!store.options().cas) return StoreStatus::kExists;
+      return table.CasOf(found) == options.compare_cas ||
+                     (options.stale_if_older && options.compare_cas < table.CasOf(found))
                  ? StoreStatus::kStored
                  : StoreStatus::kExists;
     default:
@@ -86,8 +92,21 @@ StoreStatus StoreSession::Impl::Precondition(const Found& found,
   }
 }
 
-Location StoreSession::Impl::NewRecord(const ItemFields& fields, std::uint32_t epoch) noexcept {
-  const Location fresh = writer.TryAllocate(RecordBytes(fields), epoch);
+Location StoreSession::Impl::Allocate(ItemFields& fields, std::uint32_t epoch,
+                                      const Found& old) noexcept {
+  const bool known = old.live() && (old.header & (header::kObserved | header::kHasCas)) != 0;
+  if (known && fields.explicit_cas == 0 && store.options().cas) {
+    const Location next = writer.Peek(RecordBytes(fields), epoch);
+    const std::uint64_t old_cas = table.CasOf(old);
+    if (next != kNowhere && table.log().PositionOf(next) <= old_cas)
+      fields.explicit_cas = table.log().TakePositionAbove(old_cas);
+  }
+  return writer.TryAllocate(RecordBytes(fields), epoch);
+}
+
+Location StoreSession::Impl::NewRecord(ItemFields& fields, std::uint32_t epoch,
+                                       const Found& old) noexcept {
+  const Location fresh = Allocate(fields, epoch, old);
   if (fresh != kNowhere) Record(table.log().At(fresh)).WriteItemHead(fields);
   return fresh;
 }

@@ -24,6 +24,7 @@
 #include "common/base/output_buffer.h"
 #include "server/memory/allocation_gate.h"
 #include "server/metrics/worker_counters.h"
+#include "server/store/item_read.h"
 #include "server/store/key.h"
 #include "server/store/store_status.h"
 
@@ -50,29 +51,6 @@ struct StoreOptions {
   memory::AllocationGate* allocation_gate = nullptr;
 };
 
-struct ItemMeta {
-  std::uint32_t client_flags = 0;
-  std::uint64_t cas = 0;     // Only if ReadOptions::want_cas.
-  std::int64_t exptime = 0;  // As stored; see above.
-  std::uint64_t value_bytes = 0;
-};
-
-// Receives found items. `Begin` may be called again for the same index if a concurrent write forces
-// a retry: the sink then rewinds to where that item began.
-class ValueSink {
- public:
-  // Returns where to put meta.value_bytes (≤ kMaxCopiedValueBytes) bytes of value.
-  virtual char* Begin(std::size_t index, const ItemMeta& meta) = 0;
-  // The value put there is complete and consistent.
-  virtual void End(std::size_t index, const ItemMeta& meta) = 0;
-  // Instead of Begin/End for larger values: ownership of the pin goes to the sink.
-  virtual void Pinned(std::size_t index, const ItemMeta& meta,
-                      std::unique_ptr<PinnedBytes> value) = 0;
-
- protected:
-  ~ValueSink() = default;
-};
-
 struct ReadOptions {
   bool want_cas = false;
   // gat: also sets the expiry.
@@ -84,7 +62,8 @@ enum class WriteMode : std::uint8_t { kSet, kAdd, kReplace, kAppend, kPrepend, k
 
 struct WriteResult {
   StoreStatus status = StoreStatus::kNotStored;
-  std::uint64_t cas = 0;  // Of the stored item, where the caller asked for it.
+  std::uint64_t cas = 0;          // Of the stored item, where the caller asked for it.
+  std::uint64_t value_bytes = 0;  // Of the stored item.
 };
 
 struct WriteOptions {
@@ -92,6 +71,23 @@ struct WriteOptions {
   // kCas: must match. kAppend, kPrepend: must match if not 0.
   std::uint64_t compare_cas = 0;
   bool want_cas = false;
+  // kCas: an item that is newer, by its higher CAS id, is replaced too, but the new one is stale.
+  bool stale_if_older = false;
+  // kAppend, kPrepend: a missing item is stored as if by kSet.
+  bool create = false;
+  // Not 0: the CAS id the item gets, instead of one made here.
+  std::uint64_t set_cas = 0;
+};
+
+// What Invalidate does to an item. With neither of the first two nothing of it is left.
+struct InvalidateOptions {
+  bool mark_stale = false;  // Whoever reads it is told, and one reader is asked to renew it.
+  bool drop_value = false;  // Leaves an empty item, without client flags and expiry.
+  bool compare = false;     // Only an item with this CAS id.
+  std::uint64_t compare_cas = 0;
+  std::uint64_t set_cas = 0;  // Not 0: the CAS id of what is left, instead of a new one.
+  bool set_exptime = false;
+  std::int64_t exptime = 0;
 };
 
 struct ArithmeticOptions {
@@ -104,13 +100,19 @@ struct ArithmeticOptions {
   bool create = false;
   std::uint64_t initial = 0;
   std::int64_t exptime = 0;
+  // An item that is there also gets this expiry.
+  bool set_exptime = false;
+  std::int64_t new_exptime = 0;
+  // Not 0: the CAS id the item gets, instead of one made here.
+  std::uint64_t set_cas = 0;
 };
 
 struct ArithmeticResult {
   StoreStatus status = StoreStatus::kNotFound;
   bool created = false;
-  std::uint64_t value = 0;  // The new number.
-  std::uint64_t cas = 0;    // Of the item, where the caller asked for it.
+  std::uint64_t value = 0;          // The new number.
+  std::uint64_t cas = 0;            // Of the item, where the caller asked for it.
+  std::int64_t exptime_before = 0;  // Of an item that was there.
 };
 
 class StoreImpl;
@@ -239,6 +241,11 @@ class StoreSession {
   void Get(std::span<const Key> keys, const ReadOptions& options, ValueSink& sink,
            std::span<StoreStatus> statuses);
 
+  // The same, with options for each key, details of the items, leases, and items made on a miss.
+  // kOutOfMemory also when an item should have been made.
+  void GetDetailed(std::span<const DetailedRead> reads, ValueSink& sink,
+                   std::span<StoreStatus> statuses);
+
   // kOk gives a handle; kTooLarge, kOutOfMemory do not. A failed set must also delete the old
   // value: callers do that.
   StoreStatus Prepare(const Key& key, std::uint64_t value_bytes, std::uint32_t client_flags,
@@ -249,6 +256,8 @@ class StoreSession {
 
   // kExists if the item has another CAS id than `compare_cas`, and that is not 0.
   StoreStatus Delete(const Key& key, std::uint64_t compare_cas = 0);
+  // kOk, kNotFound, kExists (another CAS id) or kOutOfMemory: then nothing has changed.
+  StoreStatus Invalidate(const Key& key, const InvalidateOptions& options);
   StoreStatus Touch(const Key& key, std::int64_t exptime);
   // kOk with the new number, kNotFound, kExists (another CAS id), kNotNumeric or kOutOfMemory. incr
   // wraps at 2^64, decr stops at 0.

@@ -31,7 +31,8 @@ class StringSink final : public ValueSink {
 
   explicit StringSink(std::size_t n = 1) : entries_(n) {}
   char* Begin(std::size_t index, const ItemMeta& meta) override {
-    entries_[index].value.assign(static_cast<std::size_t>(meta.value_bytes), '\0');
+    entries_[index].value.assign(
+        meta.has_value ? static_cast<std::size_t>(meta.value_bytes) : std::size_t{0}, '\0');
     return entries_[index].value.data();
   }
   void End(std::size_t index, const ItemMeta& meta) override {
@@ -101,6 +102,21 @@ class Client {
     session_->Get({&k, 1}, options, sink, {&status, 1});
     EXPECT_EQ(status == StoreStatus::kOk, sink[0].ended);
     return status == StoreStatus::kOk;
+  }
+  // Nothing on a miss.
+  std::optional<ItemMeta> Detailed(std::string_view key, DetailedRead read = {},
+                                   std::string* value = nullptr) {
+    read.key = session_->MakeKey(key);
+    StringSink sink;
+    StoreStatus status = StoreStatus::kNotFound;
+    session_->GetDetailed({&read, 1}, sink, {&status, 1});
+    EXPECT_EQ(status == StoreStatus::kOk, sink[0].ended);
+    if (status != StoreStatus::kOk) return std::nullopt;
+    if (value != nullptr) *value = sink[0].value;
+    return sink[0].meta;
+  }
+  StoreStatus Invalidate(std::string_view key, const InvalidateOptions& options) {
+    return session_->Invalidate(session_->MakeKey(key), options);
   }
   std::uint64_t Cas(std::string_view key) {
     StringSink sink;
