@@ -17,6 +17,10 @@ struct ModelItem {
   std::int64_t exptime = 0;
   std::uint64_t version = 0;
   std::uint64_t known_cas = 0;  // 0: nobody asked since the last write.
+  bool stale = false;
+  bool leased = false;
+  bool fetched = false;
+  std::int64_t used_at = 0;
 };
 
 struct ModelCase {
@@ -51,9 +55,21 @@ class StoreModelTest : public StoreTest, public ::testing::WithParamInterface<Mo
   void Missing(const std::string& key);
   void Written(const std::string& key, ModelItem item) {
     item.version = ++versions_;
+    item.used_at = now();
     items_[key] = std::move(item);
   }
+  // The same value, flags and expiry under another CAS id.
+  void Rewritten(ModelItem& item) {
+    item.version = ++versions_;
+    item.known_cas = 0;
+  }
+  void Used(ModelItem& item) {
+    item.fetched = true;
+    item.used_at = now();
+  }
   void SeenCas(ModelItem& item, std::uint64_t cas);
+  // An id that no item has had.
+  std::uint64_t FreshCas() { return (std::uint64_t{1} << 62) + ++versions_; }
   void FireFlush();
   void Refused() { EXPECT_TRUE(GetParam().may_refuse) << "refused for lack of memory"; }
 
@@ -62,6 +78,10 @@ class StoreModelTest : public StoreTest, public ::testing::WithParamInterface<Mo
   void CompareAndSwap();
   void Concatenate();
   void Get();
+  void GetDetailed();
+  void CheckDetails(ModelItem& item, const DetailedRead& read, const ItemMeta& meta,
+                    const std::string& value);
+  void Invalidate();
   void Delete();
   void Touch();
   void Arithmetic();
@@ -137,6 +157,7 @@ void StoreModelTest::Write() {
   const int kind = Random(6);
   options.mode = kind == 0 ? WriteMode::kAdd : kind == 1 ? WriteMode::kReplace : WriteMode::kSet;
   options.want_cas = Random(5) == 0;
+  if (Random(10) == 0) options.set_cas = FreshCas();
   const WriteResult result = client().Write(key, item.value, options, item.flags, item.exptime);
   const bool live = Live(key) != nullptr;
   switch (result.status) {
@@ -146,6 +167,7 @@ void StoreModelTest::Write() {
         EXPECT_TRUE(live);
       }
       Written(key, std::move(item));
+      if (options.set_cas != 0) SeenCas(items_[key], options.set_cas);
       if (options.want_cas) SeenCas(items_[key], result.cas);
       break;
     case StoreStatus::kNotStored:
@@ -177,6 +199,7 @@ void StoreModelTest::CompareAndSwap() {
     if (cas == 0) return Missing(key);
     ASSERT_NE(Live(key), nullptr);
     SeenCas(*Live(key), cas);
+    Used(*Live(key));
     matches = true;
   } else if (Random(3) == 0 && !version_of_cas_.empty()) {
     cas = version_of_cas_.begin()->first;
@@ -186,12 +209,14 @@ void StoreModelTest::CompareAndSwap() {
     matches = false;
   }
   ModelItem item{RandomValue(), 0, RandomExptime()};
-  const StoreStatus status =
-      client().Write(key, item.value, {WriteMode::kCas, cas, false}, 0, item.exptime).status;
+  WriteOptions options{.mode = WriteMode::kCas, .compare_cas = cas};
+  options.stale_if_older = Random(3) == 0;
+  const StoreStatus status = client().Write(key, item.value, options, 0, item.exptime).status;
   switch (status) {
     case StoreStatus::kStored:
       ASSERT_NE(Live(key), nullptr);
-      EXPECT_TRUE(matches);
+      EXPECT_TRUE(matches || options.stale_if_older);
+      item.stale = !matches;
       return Written(key, std::move(item));
     case StoreStatus::kExists:
       EXPECT_NE(Live(key), nullptr);
@@ -229,6 +254,7 @@ void StoreModelTest::Concatenate() {
   ModelItem changed = *item;
   changed.value = prepend ? addition + changed.value : changed.value + addition;
   changed.known_cas = 0;
+  changed.stale = changed.leased = changed.fetched = false;
   Written(key, std::move(changed));
 }
 
@@ -250,6 +276,109 @@ void StoreModelTest::Get() {
   EXPECT_EQ(sink[0].meta.value_bytes, item->value.size());
   if (options.set_exptime) item->exptime = options.exptime;
   if (options.want_cas) SeenCas(*item, sink[0].meta.cas);
+  Used(*item);
+}
+
+void StoreModelTest::GetDetailed() {
+  const std::string key = RandomKey();
+  DetailedRead read;
+  read.want_value = Random(3) != 0;
+  read.want_cas = Random(4) == 0;
+  read.counts_as_use = Random(4) != 0;
+  read.set_exptime = Random(8) == 0;
+  read.exptime = read.set_exptime ? RandomExptime() : 0;
+  read.recache = Random(2) == 0;
+  read.recache_before = now() + Random(300);
+  read.recache_after_set = Random(2) == 0;
+  read.create = Random(3) == 0;
+  read.create_exptime = read.create ? RandomExptime() : 0;
+  if (Random(8) == 0) read.create_cas = FreshCas();
+  std::string value;
+  const std::optional<ItemMeta> meta = client().Detailed(key, read, &value);
+  if (!meta) {
+    const bool may_lack_room = (read.set_exptime || read.create) && GetParam().may_refuse;
+    if (may_lack_room) return;
+    EXPECT_FALSE(read.create) << "a missing item was not made";
+    return Missing(key);
+  }
+  if (meta->created) {
+    Missing(key);
+    ModelItem made;
+    made.exptime = read.create_exptime;
+    made.leased = true;
+    Written(key, made);
+    if (read.create_cas != 0) SeenCas(items_[key], read.create_cas);
+  }
+  // One that was made as expired is not live, but was read.
+  ModelItem* const item = meta->created ? &items_[key] : Live(key);
+  ASSERT_NE(item, nullptr) << key << " should be gone";
+  CheckDetails(*item, read, *meta, value);
+  if (read.set_exptime && !meta->created) item->exptime = read.exptime;
+  if (meta->won != Lease::kNone) item->leased = true;
+  if (read.counts_as_use) Used(*item);
+}
+
+void StoreModelTest::CheckDetails(ModelItem& item, const DetailedRead& read, const ItemMeta& meta,
+                                  const std::string& value) {
+  EXPECT_EQ(meta.has_value, read.want_value);
+  if (read.want_value) {
+    EXPECT_TRUE(value == item.value);
+  }
+  EXPECT_EQ(meta.value_bytes, item.value.size());
+  EXPECT_EQ(meta.client_flags, item.flags);
+  EXPECT_EQ(meta.exptime, item.exptime == kExpiredImmediately ? 1 : item.exptime);
+  EXPECT_EQ(meta.stale, item.stale);
+  EXPECT_EQ(meta.fetched, item.fetched);
+  EXPECT_EQ(meta.idle_seconds, now() - item.used_at);
+  if (read.want_cas) SeenCas(item, meta.cas);
+  const std::int64_t exptime =
+      read.set_exptime && read.recache_after_set ? read.exptime : item.exptime;
+  const bool little_left = read.recache && exptime != 0 && exptime < read.recache_before;
+  const Lease won = meta.created  ? Lease::kVivify
+                    : item.leased ? Lease::kNone
+                    : item.stale  ? Lease::kStale
+                    : little_left ? Lease::kRecache
+                                  : Lease::kNone;
+  EXPECT_EQ(meta.won, won);
+  EXPECT_EQ(meta.held != Lease::kNone, item.leased && !meta.created);
+}
+
+void StoreModelTest::Invalidate() {
+  const std::string key = RandomKey();
+  ModelItem* const before = Live(key);
+  InvalidateOptions options;
+  options.mark_stale = Random(4) != 0;
+  options.drop_value = Random(3) == 0;
+  options.set_exptime = Random(3) == 0;
+  options.exptime = options.set_exptime ? RandomExptime() : 0;
+  options.compare = Random(4) == 0;
+  const bool known = before != nullptr && before->known_cas != 0;
+  options.compare_cas = known && Random(2) == 0 ? before->known_cas : 0;
+  if (Random(6) == 0) options.set_cas = FreshCas();
+  const StoreStatus status = client().Invalidate(key, options);
+  if (status == StoreStatus::kNotFound) return Missing(key);
+  if (status == StoreStatus::kOutOfMemory) return Refused();
+  ModelItem* const item = Live(key);
+  ASSERT_NE(item, nullptr);
+  if (status == StoreStatus::kExists) {
+    EXPECT_TRUE(options.compare && options.compare_cas == 0) << "false EXISTS";
+    return;
+  }
+  ASSERT_EQ(status, StoreStatus::kOk);
+  EXPECT_TRUE(!options.compare || options.compare_cas != 0);
+  if (!options.mark_stale && !options.drop_value) {
+    items_.erase(key);
+    return;
+  }
+  if (options.drop_value) {
+    *item = ModelItem();
+    item->used_at = now();
+  }
+  Rewritten(*item);
+  item->stale = options.mark_stale;
+  item->leased = false;
+  if (options.set_exptime) item->exptime = options.exptime;
+  if (options.set_cas != 0) SeenCas(*item, options.set_cas);
 }
 
 void StoreModelTest::Delete() {
@@ -267,6 +396,7 @@ void StoreModelTest::Touch() {
   if (status == StoreStatus::kNotFound) return Missing(key);
   if (status == StoreStatus::kOutOfMemory) return Refused();
   ASSERT_NE(Live(key), nullptr);
+  Used(*Live(key));
   Live(key)->exptime = exptime;
 }
 
@@ -308,8 +438,10 @@ void StoreModelTest::Resize() {
 
 void StoreModelTest::Step() {
   const int dice = Random(1000);
-  if (dice < 450) return Write();
-  if (dice < 650) return Get();
+  if (dice < 400) return Write();
+  if (dice < 450) return Invalidate();
+  if (dice < 550) return Get();
+  if (dice < 650) return GetDetailed();
   if (dice < 720) return CompareAndSwap();
   if (dice < 770) return Concatenate();
   if (dice < 840) return Delete();
