@@ -1,11 +1,15 @@
 #include "server/store/reclaimer.h"
 
+#include <algorithm>
+
 namespace podcache::store {
 namespace {
 
-// Of what lives in a segment emptied to make room, at most this part is given a second chance: the
-// rest is gained.
+// Of what lives in segments emptied to make room, on average at most this part is given a second
+// chance: the rest is gained. Used items often lie side by side, so a segment may keep what the
+// ones before it did not use of their share; so much is remembered as a part of the whole log.
 constexpr std::size_t kMaxKeptPercent = 75;
+constexpr std::size_t kCreditDivisor = 16;
 
 }  // namespace
 
@@ -27,14 +31,15 @@ bool Reclaimer<Policy>::ReclaimOne(ReclaimReason reason, std::uint32_t now) noex
   pass.segment = victim.segment;
   pass.now = now;
   pass.compacting = victim.kind == VictimKind::kMostlyDead;
-  pass.shrinking = reason != ReclaimReason::kCapacity;
+  pass.shrinking = reason == ReclaimReason::kShrink || reason == ReclaimReason::kShrinkFast;
   const std::size_t live = log.segment(victim.segment).live_bytes();
-  pass.copy_limit = reason == ReclaimReason::kShrink ? SIZE_MAX : live * kMaxKeptPercent / 100;
+  pass.copy_limit = CopyLimit(reason, live);
   pass.writer = pass.compacting ? &compaction_writer_ : &head_writer_;
   pass.writer->Acquire();
   const bool empty = Empty(pass);
   pass.writer->Release();
   counters_.copied_bytes.fetch_add(pass.copied, std::memory_order_relaxed);
+  if (!pass.compacting && !pass.shrinking) SettleCredit(pass, live);
   if (empty) {
     if (pass.compacting) counters_.compacted_segments.fetch_add(1, std::memory_order_relaxed);
     log.Retire(victim.segment);
@@ -42,6 +47,22 @@ bool Reclaimer<Policy>::ReclaimOne(ReclaimReason reason, std::uint32_t now) noex
     log.Abandon(victim.segment);
   }
   return empty;
+}
+
+template <class Policy>
+std::size_t Reclaimer<Policy>::CopyLimit(ReclaimReason reason,
+                                         std::size_t live_bytes) const noexcept {
+  if (reason == ReclaimReason::kShrink) return SIZE_MAX;
+  const std::size_t share = live_bytes * kMaxKeptPercent / 100;
+  return reason == ReclaimReason::kCapacity ? share + credit_bytes_ : share;
+}
+
+template <class Policy>
+void Reclaimer<Policy>::SettleCredit(const Pass& pass, std::size_t live_bytes) noexcept {
+  const SegmentLog& log = table_.log();
+  const std::size_t most = log.sealed_segments() * log.segment_bytes() / kCreditDivisor;
+  const std::size_t available = credit_bytes_ + live_bytes * kMaxKeptPercent / 100;
+  credit_bytes_ = std::min(most, available - std::min(available, pass.copied));
 }
 
 // False when something could neither be moved nor evicted.

@@ -21,7 +21,8 @@
 namespace podcache::store {
 
 enum class ReclaimReason : std::uint8_t {
-  kCapacity,
+  kCapacity,    // Ahead of need: a long run of used items is kept whole, within limits.
+  kUrgent,      // A writer waits: each segment must yield something.
   kShrink,      // Every used item survives, however many there are.
   kShrinkFast,  // As long as that goes on too long.
 };
@@ -65,6 +66,9 @@ class Reclaimer {
     LogWriter* writer = nullptr;
   };
 
+  std::size_t CopyLimit(ReclaimReason reason, std::size_t live_bytes) const noexcept
+      REQUIRES(mutex_);
+  void SettleCredit(const Pass& pass, std::size_t live_bytes) noexcept REQUIRES(mutex_);
   bool Empty(Pass& pass) noexcept REQUIRES(mutex_);
   bool Settle(Pass& pass, Location location, Record record, std::uint64_t h) noexcept
       REQUIRES(mutex_);
@@ -82,6 +86,8 @@ class Reclaimer {
   Mutex mutex_;
   LogWriter head_writer_ GUARDED_BY(mutex_);
   LogWriter compaction_writer_ GUARDED_BY(mutex_);
+  // What earlier segments kept less than they might have.
+  std::size_t credit_bytes_ GUARDED_BY(mutex_) = 0;
   std::uint32_t sweep_cursor_ GUARDED_BY(mutex_) = 1;
 };
 

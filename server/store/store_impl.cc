@@ -28,6 +28,8 @@ constexpr std::uint64_t kFreeDivisor = 64;
 constexpr std::int64_t kMinFree = SegmentLog::kMoveReserve + 1;
 // Reclaiming before giving up on one allocation.
 constexpr int kMaxInlineReclaims = 64;
+// Of those, so many may keep all of a segment when used items lie there side by side.
+constexpr int kMaxPatientReclaims = 4;
 constexpr std::int64_t kSweepPeriodSeconds = 10;
 constexpr auto kIdlePeriod = std::chrono::milliseconds(100);
 
@@ -90,7 +92,11 @@ bool StoreImpl::Retry(Attempt&& attempt) noexcept {
   if (IsShort()) Wake();
   if (attempt(Claim::kWrite)) return true;
   for (int i = 0; i < kMaxInlineReclaims; ++i) {
-    const bool reclaimed = reclaimer_.ReclaimOne(Reason(), Now());
+    ReclaimReason reason = Reason();
+    if (reason == ReclaimReason::kCapacity && i >= kMaxPatientReclaims) {
+      reason = ReclaimReason::kUrgent;
+    }
+    const bool reclaimed = reclaimer_.ReclaimOne(reason, Now());
     if (attempt(Claim::kReclaimed)) return true;
     if (!reclaimed) break;
   }

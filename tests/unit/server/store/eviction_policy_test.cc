@@ -72,6 +72,34 @@ TYPED_TEST(EvictionPolicyTest, AlwaysMakesRoom) {
     for (int i = 0; i < n; ++i) this->parts.Use(this->KeyOf(i));
     for (int tries = 0; !this->parts.Insert(this->KeyOf(n), this->ValueOf(n)); ++tries) {
       ASSERT_LT(tries, 8);
+      ASSERT_TRUE(this->Reclaim(ReclaimReason::kUrgent));
+    }
+    ++n;
+  }
+}
+
+// Of the segments before the run of used items nothing is kept, so the run, as long as four of the
+// 32 segments, is kept whole: it needs a quarter of that beyond its own share, and a sixteenth of
+// the log (two segments) may be saved up.
+TYPED_TEST(EvictionPolicyTest, ARunOfUsedItemsIsKeptWhole) {
+  const int n = this->Fill();
+  const int first = n / 4;
+  const int last = first + n / 8;
+  for (int i = first; i < last; ++i) ASSERT_TRUE(this->parts.Use(this->KeyOf(i)));
+  for (std::size_t pass = 0; pass < kSegments / 2; ++pass) ASSERT_TRUE(this->Reclaim());
+  int kept = 0;
+  for (int i = first; i < last; ++i) kept += this->parts.Use(this->KeyOf(i)).has_value();
+  EXPECT_EQ(kept, TypeParam::Keep(1) ? last - first : 0);
+}
+
+// Everything is used: what was saved up is gone soon, and room comes about nevertheless.
+TYPED_TEST(EvictionPolicyTest, ReclaimingAheadMakesRoomToo) {
+  int n = this->Fill();
+  for (int round = 0; round < 50; ++round) {
+    for (int i = 0; i < n; ++i) this->parts.Use(this->KeyOf(i));
+    std::size_t passes = 0;
+    for (; !this->parts.Insert(this->KeyOf(n), this->ValueOf(n)); ++passes) {
+      ASSERT_LE(passes, kSegments);
       ASSERT_TRUE(this->Reclaim());
     }
     ++n;
