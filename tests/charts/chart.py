@@ -9,7 +9,7 @@ import yaml
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CHART = ROOT / "charts/podcache"
-BIN = ROOT / "build/dev/bin"
+BIN = ROOT / "build" / os.environ.get("PODCACHE_TEST_PRESET", "asan") / "bin"
 NAMESPACE = "podcache-system"
 POD_MONITOR = "monitoring.coreos.com/v1/PodMonitor"
 PROMETHEUS_RULE = "monitoring.coreos.com/v1/PrometheusRule"

@@ -1,25 +1,28 @@
 # Sourced by tools/test: the stages. A stage is a function stage_NAME plus one line in the table; it may assume what the
 # stages it names in its `needs` have made, and builds by itself what it needs when called alone.
 
+# The tests run on the build with address and undefined-behaviour sanitizers: what passes there passes without, so nothing
+# is built twice for them. For a quick look while working: PODCACHE_TEST_PRESET=dev tools/test unit
+test_preset=${PODCACHE_TEST_PRESET:-asan}
+
 # name | needs | what it does. In order of running: quick ones first.
 stages=$(
   cat <<'TABLE'
 style       |          | clang-format, include layering, syntax of scripts
-build       |          | dev preset: everything, warnings as errors
-unit        | build    | unit and property tests (dev)
-integration | build    | the real server on port 0: protocol, limits, resize, admin (dev)
+build       |          | asan preset: everything, warnings as errors, address and undefined-behaviour sanitizers
+unit        | build    | unit and property tests (asan)
+integration | build    | the real server on port 0: protocol, limits, resize, admin (asan)
+fuzz-replay | build    | the fuzz corpora as ordinary tests (asan)
 reference   |          | the same protocol transcripts against memcached 1.6.45: what we claim to match, it does
-conformance |          | memcached's own tests: 50 files by prove, testapp, memccapable (release with test hooks, asan)
-fuzz-replay | build    | the fuzz corpora as ordinary tests (dev)
+conformance | build    | memcached's own tests: 50 files by prove, testapp, memccapable (release with test hooks, asan)
 cluster     |          | Kubernetes and Helm binaries for the tests (minutes the first time, then cached)
 charts      | build    | helm lint, rendered templates, CRD drift, rights against the permission table
-kube        | build    | Kubernetes client, operator and CRD rules against a real API server
+kube        | build    | Kubernetes client, operator and CRD rules against a real API server (asan)
+tsan        |          | thread sanitizer: tests that carry its label
 release     |          | release preset: the binaries that go into the images
 images      | release  | images of this machine, their contents and sizes
 e2e         | images   | a real one-node cluster: install, injection, load, live resize, Prometheus, uninstall
 tidy        | build    | clang: lock annotations as errors, the core's headers compile alone, clang-tidy on what changed
-asan        |          | address and undefined-behaviour sanitizers: unit, integration, fuzz-replay
-tsan        |          | thread sanitizer: tests that carry its label
 arm64       |          | cross build, images of both architectures in one index, protocol smoke test under emulation
 TABLE
 )
@@ -51,17 +54,18 @@ stage_style() {
   echo "scripts: syntax is right"
 }
 
-stage_build() { build_preset dev; }
+stage_build() { build_preset "$test_preset"; }
 
-stage_unit() {
-  build_preset dev
-  run_ctest dev '^unit$'
+# run_tests LABEL
+run_tests() {
+  build_preset "$test_preset"
+  run_ctest "$test_preset" "^$1\$"
 }
 
-stage_integration() {
-  build_preset dev
-  run_ctest dev '^integration$'
-}
+stage_unit() { run_tests unit; }
+stage_integration() { run_tests integration; }
+stage_fuzz-replay() { run_tests fuzz-replay; }
+stage_kube() { run_tests kube; }
 
 stage_reference() {
   "$python" -B "$top/tests/transcript/run.py" --memcached --start "$top/tools/memcached-peer run -t 1"
@@ -76,24 +80,14 @@ stage_conformance() {
   done
 }
 
-stage_fuzz-replay() {
-  build_preset dev
-  run_ctest dev '^fuzz-replay$'
-}
-
 stage_cluster() { "$top/tests/cluster/cluster" build; }
 
 stage_charts() {
-  build_preset dev
+  build_preset "$test_preset"
   local helm
   helm=$("$top/tests/cluster/cluster" build)/helm
   "$helm" lint --strict "$top/charts/podcache"
   HELM=$helm "$python" -m unittest discover -v -s "$top/tests/charts" -p '*_test.py'
-}
-
-stage_kube() {
-  build_preset dev
-  run_ctest dev '^kube$'
 }
 
 stage_release() { build_preset release podcached podcache-operator podcachectl; }
@@ -132,13 +126,8 @@ stage_tidy() {
     echo "clang-tidy: no source changed"
     return
   fi
-  printf '%s\0' "${files[@]}" | xargs -0 -n 1 -P "$jobs" clang-tidy-14 -p "$top/build/dev" --quiet
+  printf '%s\0' "${files[@]}" | xargs -0 -n 1 -P "$jobs" clang-tidy-14 -p "$top/build/$test_preset" --quiet
   echo "clang-tidy: ${#files[@]} sources are clean"
-}
-
-stage_asan() {
-  build_preset asan
-  run_ctest asan '^(unit|integration|fuzz-replay)$'
 }
 
 stage_tsan() {
