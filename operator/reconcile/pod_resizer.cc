@@ -103,6 +103,7 @@ VisitResult PodResizer::Visit(const PodVisit& visit) {
     PodOutcome& outcome = outcomes.at(&work);
     if (!IsMoving(outcome.state)) slots_.Release(work.pod->uid);
     result.next_visit = std::min(result.next_visit, LookAgainAfter(outcome.state));
+    if (outcome.state == ResizeState::kIdle) work.memory.patched_while_ending_at.reset();
     work.memory.last_state = outcome.state;
     work.memory.last_message = outcome.message;
     history_.Put(work.pod->uid, std::move(work.memory));
@@ -149,6 +150,10 @@ ResizeObservation PodResizer::Observe(const PodVisit& visit, const Work& work) c
   const CacheSidecarSpec& spec = visit.sidecar.spec;
   ResizeObservation observed;
   observed.container = work.pod->container;
+  if (const auto& patched_at = work.memory.patched_while_ending_at) {
+    observed.container.changed_while_ending_for =
+        std::chrono::duration_cast<seconds>(clock_.MonotonicNow() - *patched_at);
+  }
   if (work.memory.report) observed.server = ServerOf(work.memory);
   observed.server_error =
       work.memory.error.empty() ? "the cache was not asked yet" : work.memory.error;
@@ -181,9 +186,11 @@ void PodResizer::Decide(const PodVisit& visit, Work& work) const {
     work.step.message = "waiting for the pod's own news";
   } else if (work.plan.impossible) {
     const bool silent = !work.memory.report;
-    work.step.state = !work.pod->container.running ? ResizeState::kStarting
-                      : silent                     ? ResizeState::kUnreachable
-                                                   : ResizeState::kError;
+    const ContainerObservation& container = work.pod->container;
+    work.step.state = container.keeps_ending ? ResizeState::kError
+                      : !container.running   ? ResizeState::kStarting
+                      : silent               ? ResizeState::kUnreachable
+                                             : ResizeState::kError;
     work.step.message = silent ? work.memory.error : work.plan.message;
   } else {
     work.step = NextResizeStep(Observe(visit, work), work.plan.target);
@@ -246,6 +253,9 @@ StepOutcome PodResizer::Execute(const PodVisit& visit, Work& work) {
                      {{"pod", work.pod->key.ToString()},
                       {"memoryLimitBytes", work.step.set_amounts.memory_limit_bytes},
                       {"cpuLimitMilli", work.step.set_amounts.cpu_limit_milli}});
+      if (work.pod->container.keeps_ending) {
+        work.memory.patched_while_ending_at = clock_.MonotonicNow();
+      }
       return executor_.PatchPod(*work.pod, work.step.set_amounts, visit.sidecar.metadata.generation,
                                 work.memory);
     case ResizeAction::kEvictPod:
@@ -272,10 +282,6 @@ PodOutcome PodResizer::Describe(const PodVisit& visit, const Work& work) const {
   outcome.restart_required =
       !pod.config_hash.empty() && pod.config_hash != RestartHash(visit.sidecar.spec);
   outcome.target = work.plan.target;
-  if (work.step.state == ResizeState::kStarting && pod.waiting_reason == "CrashLoopBackOff") {
-    outcome.state = ResizeState::kError;
-    outcome.message = "the cache container keeps ending: CrashLoopBackOff";
-  }
   if (work.step.state == ResizeState::kForeignChange) {
     outcome.message = std::string("the container's resources were changed by ") +
                       (pod.vpa_managed ? "a VerticalPodAutoscaler" : "somebody else") +

@@ -49,7 +49,7 @@ std::optional<ContainerAmounts> AmountsIn(const json& status, std::string_view k
 void ReadContainerStatus(const json& status, PodView& view) {
   const json& state = Member(status, "state");
   view.container.running = Member(state, "running").is_object();
-  view.waiting_reason = Text(Member(state, "waiting"), "reason");
+  view.container.keeps_ending = Text(Member(state, "waiting"), "reason") == "CrashLoopBackOff";
   view.container_id = Text(status, "containerID");
   view.container.actual = AmountsIn(status, "resources");
   // A map of requests alone; the limits granted are those of the spec it was granted for.

@@ -39,7 +39,6 @@ struct PodView {
   bool vpa_managed = false;              // A VerticalPodAutoscaler left its mark on the pod.
   std::vector<sizing::Rule> born_rules;  // That the server chooses from.
   std::string container_id;              // Changes with each start of the container.
-  std::string waiting_reason;            // Why it does not run, for example CrashLoopBackOff.
   ContainerObservation container;
 
   bool injected() const { return has_container && !injected_by.empty(); }

@@ -41,7 +41,19 @@ class Decision {
     return step;
   }
 
+  // A new size did not help a container that kept ending: perhaps another node does, tried once.
+  ResizeStep KeepsEnding() const {
+    ResizeStep step =
+        Waiting(ResizeState::kError, "the cache container keeps ending: CrashLoopBackOff");
+    const auto& tried_for = container_.changed_while_ending_for;
+    if (observed_.recreate_allowed && tried_for && *tried_for >= observed_.deferred_timeout) {
+      step.action = ResizeAction::kEvictPod;
+    }
+    return step;
+  }
+
   ResizeStep NoAnswer() const {
+    if (container_.keeps_ending) return KeepsEnding();
     if (!container_.running) return Waiting(ResizeState::kStarting, "the container is not running");
     return Waiting(ResizeState::kUnreachable, observed_.server_error);
   }
@@ -203,7 +215,8 @@ class Decision {
   }
 
   ResizeStep WaitForKubelet() const {
-    if (!container_.running && container_.pending == PendingResize::kNone) return NoAnswer();
+    const bool silent = !container_.running || container_.keeps_ending;
+    if (silent && container_.pending == PendingResize::kNone) return NoAnswer();
     if (container_.pending == PendingResize::kInfeasible) {
       return Waiting(ResizeState::kInfeasible, container_.pending_message);
     }

@@ -38,6 +38,9 @@ enum class RunningResize : std::uint8_t { kNone, kInProgress, kError };
 // The container as the API server describes it.
 struct ContainerObservation {
   bool running = false;
+  bool keeps_ending = false;  // CrashLoopBackOff.
+  // How long ago we changed it while it kept ending; it has not settled since.
+  std::optional<std::chrono::seconds> changed_while_ending_for;
   ContainerAmounts spec;
   std::optional<ContainerAmounts> allocated;  // Granted by the kubelet.
   std::optional<ContainerAmounts> actual;     // In force, as the kubelet reads it back.

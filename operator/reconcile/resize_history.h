@@ -38,6 +38,8 @@ struct PodMemory {
   std::uint64_t growth_bytes_per_second = 0;
 
   std::optional<ContainerAmounts> last_patched;
+  // Our last write while the container kept ending; forgotten once the pod is as wanted.
+  std::optional<std::chrono::nanoseconds> patched_while_ending_at;
   std::uint64_t patched_version = 0;  // resourceVersion of the pod after our last write to it.
   std::optional<RefusedResize> refused;
   std::optional<ResizeState> last_state;  // Absent: not seen by this process yet.

@@ -20,6 +20,7 @@ namespace {
 using nlohmann::json;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -243,6 +244,35 @@ TEST_F(PodResizerTest, MissingSubresourceIsNoticedOnce) {
     EXPECT_EQ(result.pods[0].state, ResizeState::kRestartRequired);
   }
   EXPECT_EQ(old.TakeWrites().size(), 1U);
+}
+
+// kubernetes.md 4, "container in a crash loop when its limit is raised".
+TEST_F(PodResizerTest, CrashLoopThatOutlivesItsResizeIsRecreatedOnce) {
+  sidecar_.spec.resize.mode = ResizeMode::kInPlaceOrRecreate;
+  sidecar_.spec.resize.deferred_timeout = std::chrono::minutes(5);
+  AddPod("a");
+  Visit();
+  nodes_.servers.clear();
+  pods_[0].container.running = false;
+  pods_[0].container.keeps_ending = true;
+  EXPECT_EQ(Visit(std::chrono::hours(1)).pods[0].state, ResizeState::kError);
+  EXPECT_THAT(WritePaths(), IsEmpty()) << "nobody asked for another size";
+
+  sidecar_.spec.memory.size_bytes = 256 * kMi;
+  Visit();
+  EXPECT_THAT(WritePaths(), Contains("patch /api/v1/namespaces/shop/pods/a/resize"));
+  SetAmounts(pods_[0], {448 * kMi, 448 * kMi, 50, 0});
+  pods_[0].resource_version = "100000";
+  Visit(seconds(298));
+  EXPECT_THAT(WritePaths(), IsEmpty());
+  const VisitResult result = Visit(seconds(2));
+  EXPECT_EQ(result.pods[0].state, ResizeState::kError);
+  EXPECT_THAT(WritePaths(), ElementsAre(HasSubstr("/pods/a/eviction")));
+
+  // Its successor is born with the new size; that it ends too is another matter.
+  pods_[0].uid = "uid-b";
+  Visit(std::chrono::hours(1));
+  EXPECT_THAT(WritePaths(), IsEmpty());
 }
 
 TEST_F(PodResizerTest, SilentServersAreAskedLessAndLess) {

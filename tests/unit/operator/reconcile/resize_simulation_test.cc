@@ -23,15 +23,12 @@ class World {
 
   ResizeObservation Observe() const {
     ResizeObservation observed;
-    observed.container = {.running = true,
-                          .spec = spec,
-                          .allocated = allocated,
-                          .actual = actual,
-                          .pending = pending,
-                          .pending_message = "",
-                          .pending_for = std::chrono::seconds(0),
-                          .in_progress = in_progress,
-                          .in_progress_message = ""};
+    observed.container.running = true;
+    observed.container.spec = spec;
+    observed.container.allocated = allocated;
+    observed.container.actual = actual;
+    observed.container.pending = pending;
+    observed.container.in_progress = in_progress;
     if (reachable) {
       observed.server = ServerObservation{.target_bytes = live_target,
                                           .limit_bytes = live_limit,

@@ -161,6 +161,34 @@ TEST(ResizeTest, DeferredKeepsTheLiveLimitAndIsEvictedOnlyWhenAllowed) {
   EXPECT_EQ(NextResizeStep(observed, kLarge).action, ResizeAction::kEvictPod);
 }
 
+// kubernetes.md 4: resized at once; if it still ends afterwards, recreated, where that is allowed.
+TEST(ResizeTest, ContainerThatKeepsEndingIsResizedAndThenRecreated) {
+  ResizeObservation observed = SettledAt(kSmall);
+  observed.server.reset();
+  observed.container.running = false;
+  observed.container.keeps_ending = true;
+  EXPECT_EQ(NextResizeStep(observed, kLarge).action, ResizeAction::kPatchPod);
+
+  observed.container.spec = kLarge.amounts;
+  observed.container.allocated = kLarge.amounts;
+  observed.container.actual = kLarge.amounts;
+  observed.recreate_allowed = true;
+  // Nothing of ours changed it: it may have been ending for long.
+  ResizeStep step = NextResizeStep(observed, kLarge);
+  EXPECT_EQ(step.action, ResizeAction::kNone);
+  EXPECT_EQ(step.state, ResizeState::kError);
+  EXPECT_NE(step.message.find("CrashLoopBackOff"), std::string::npos);
+
+  observed.container.changed_while_ending_for = observed.deferred_timeout - std::chrono::seconds(1);
+  EXPECT_EQ(NextResizeStep(observed, kLarge).action, ResizeAction::kNone);
+  observed.container.changed_while_ending_for = observed.deferred_timeout;
+  step = NextResizeStep(observed, kLarge);
+  EXPECT_EQ(step.action, ResizeAction::kEvictPod);
+  EXPECT_EQ(step.state, ResizeState::kError);
+  observed.recreate_allowed = false;
+  EXPECT_EQ(NextResizeStep(observed, kLarge).action, ResizeAction::kNone);
+}
+
 // K03 b.
 TEST(ResizeTest, InfeasibleByConditionTouchesNothing) {
   ResizeObservation observed = SettledAt(kSmall);
