@@ -73,6 +73,7 @@ bool SetMaxItemSize(Options& options, const string& text, string& error) {
 }
 
 bool SetProtocol(Options& options, const string& text, string& error) {
+  options.given_protocol = text;
   if (text == "ascii") {
     options.settings.binding_protocol = "ascii";
   } else if (text == "binary") {
@@ -160,7 +161,8 @@ constexpr OptionRow kRows[] = {
      Switch<[](Options& o) { o.settings.flush_enabled = false; }>},
     {"-X,--disable-dumping", nullptr, nullptr, "refuse to list keys",
      Switch<[](Options& o) { o.settings.dump_enabled = false; }>},
-    {"-W,--disable-watch", nullptr, nullptr, "refuse watch", Switch<[](Options&) {}>},
+    {"-W,--disable-watch", nullptr, nullptr, "refuse watch",
+     Switch<[](Options& o) { o.watch_enabled = false; }>},
     {"-A,--enable-shutdown", nullptr, nullptr, "allow the shutdown command",
      Switch<[](Options& o) { o.settings.shutdown_command = true; }>},
     {"-B,--protocol", "name", "auto", "ascii or auto", SetProtocol},
@@ -196,7 +198,12 @@ constexpr OptionRow kRows[] = {
     {"-o,--extended", "list", "none", "comma-separated list of the options below, repeatable",
      ApplySuboptions},
     {"-D,--delimiter", "char", nullptr, nullptr, Later},
-    {"-Y,--auth-file", "file", nullptr, nullptr, Later},
+    {"-Y,--auth-file", "file", "none",
+     "clients must authenticate as one of its lines, user:password; text protocol only",
+     Text<[](Options& o, const string& v) {
+       o.settings.auth_file = v;
+       o.settings.binding_protocol = "ascii";
+     }>},
     {"-Z,--enable-ssl", nullptr, nullptr, nullptr, Later},
     {"-e,--memory-file", "file", nullptr, nullptr, Later},
     {"-S,--enable-sasl", nullptr, nullptr, nullptr, Never},

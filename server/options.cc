@@ -75,6 +75,18 @@ bool CheckLru(const command::SettingsReport& settings, std::string& error) {
   return error.empty();
 }
 
+// A binary connection could not authenticate, nor could a datagram.
+bool CheckAuthentication(const Options& options, std::string& error) {
+  if (options.settings.auth_file.empty()) return true;
+  if (!options.given_protocol.empty() && options.given_protocol != "ascii") {
+    error = "-Y and -B " + options.given_protocol +
+            " exclude each other: only the text protocol authenticates";
+  } else if (options.settings.udpport != 0) {
+    error = "-Y and UDP exclude each other: a datagram cannot authenticate";
+  }
+  return error.empty();
+}
+
 bool CheckListening(const Options& options, std::string& error) {
   const bool tcp = options.port.value_or(11211) != 0 || !options.listen.empty();
   if (!options.unix_socket.empty() && !options.extra_unix_socket.empty()) {
@@ -115,7 +127,9 @@ bool ValidateOptions(const Options& options, std::string& error) {
             " bytes";
     return false;
   }
-  if (!CheckLru(settings, error) || !CheckListening(options, error)) return false;
+  if (!CheckLru(settings, error) || !CheckListening(options, error) ||
+      !CheckAuthentication(options, error))
+    return false;
   if (!options.http_listen.empty() &&
       !CheckListenAddress("--http-listen", options.http_listen, error))
     return false;

@@ -43,6 +43,9 @@ struct Options {
   bool max_item_size_given = false;
   bool max_connections_given = false;
 
+  bool watch_enabled = true;   // -W clears it.
+  std::string given_protocol;  // As -B names it.
+
   // The process.
   bool daemonize = false;
   bool core_dumps = false;

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "server/connection_report.h"
 #include "server/listen_spec.h"
 #include "server/log.h"
 #include "server/process_setup.h"
@@ -19,14 +20,32 @@ namespace {
 constexpr int kDefaultPort = 11211;
 // memcached's words for a client above -c.
 constexpr char kTooManyConnections[] = "ERROR Too many open connections\r\n";
+// For one who sends half a request when read_buf_mem_limit is used up.
+constexpr char kNoReadMemory[] = "SERVER_ERROR out of memory reading request\r\n";
+constexpr std::chrono::seconds kAuthFilePeriod{1};
 
 net::PoolSettings MakePoolSettings(const Options& options, const StartSizes& sizes,
                                    store::Store& store) {
   net::PoolSettings settings;
   settings.max_connections = sizes.max_connections;
   settings.worker.idle_timeout = std::chrono::seconds(options.settings.idle_timeout);
+  settings.worker.tail_limit_bytes = options.settings.read_buf_mem_limit;
+  settings.worker.tails_full_text = kNoReadMemory;
   settings.worker.charge_memory = [&store](std::int64_t delta_bytes) {
     store.ChargeExternal(delta_bytes);
+  };
+  return settings;
+}
+
+// The memory of watchers counts against the store's budget: there is a store whenever there is a
+// watcher.
+watch::WatchSettings MakeWatchSettings(const Options& options,
+                                       const std::unique_ptr<store::Store>& store) {
+  watch::WatchSettings settings;
+  settings.watcher_bytes = options.settings.watcher_logbuf_size;
+  settings.producer_bytes = options.settings.worker_logbuf_size;
+  settings.charge_memory = [&store](std::int64_t delta_bytes) {
+    store->ChargeExternal(delta_bytes);
   };
   return settings;
 }
@@ -48,7 +67,9 @@ Server::Server(const Options& options, const StartSizes& sizes, const cgroup::Re
       started_(clock.MonotonicNow()),
       start_unix_seconds_(clock.WallSeconds()),
       verbosity_(options.settings.verbosity),
-      side_doors_(NewSideDoors(options)) {}
+      side_doors_(NewSideDoors(options)),
+      watch_hub_(MakeWatchSettings(options, store_)),
+      watched_evictions_(watch_hub_, clock) {}
 
 Server::~Server() { Stop(); }
 
@@ -60,12 +81,21 @@ bool Server::Start(std::string& error) {
     if (!ResolveListenAddresses(specs, options_.loopback, port, addresses_, error)) return false;
   }
   std::vector<net::ListenSocket> sockets;
-  return WatchSignals(error) && side_doors_->Check(error) && side_doors_->Start(error) &&
-         StartStore(error) && StartWorkers(error) && OpenSockets(sockets, error) &&
-         WriteFiles(sockets, error) &&
+  return LoadAuthFile(error) && WatchSignals(error) && side_doors_->Check(error) &&
+         side_doors_->Start(error) && StartStore(error) && StartWorkers(error) &&
+         OpenSockets(sockets, error) && WriteFiles(sockets, error) &&
          side_doors_->Serve(RunningParts{*store_, *pool_, *runtime_, counters_, *this, clock_},
                             error) &&
          StartListening(std::move(sockets), error);
+}
+
+bool Server::LoadAuthFile(std::string& error) {
+  if (options_.settings.auth_file.empty()) return true;
+  auth_file_ = std::make_unique<AuthFile>(options_.settings.auth_file);
+  auth_timer_.StartPeriodic(
+      loop_, kAuthFilePeriod, [](void* file) { static_cast<AuthFile*>(file)->ReloadIfChanged(); },
+      auth_file_.get());
+  return auth_file_->Load(error);
 }
 
 bool Server::WatchSignals(std::string& error) {
@@ -79,9 +109,14 @@ bool Server::WatchSignals(std::string& error) {
   // Explicit for each: as process 1 the kernel drops every signal without a handler.
   std::signal(SIGPIPE, SIG_IGN);
   const bool watched = watch(SIGINT, stop) && watch(SIGTERM, stop) && watch(SIGUSR1, stop) &&
-                       watch(SIGHUP, [](void*) { LogInfo("Nothing to reload"); });
+                       watch(SIGHUP, [](void* self) { static_cast<Server*>(self)->Reload(); });
   if (!watched) error = "cannot wait for signals";
   return watched;
+}
+
+void Server::Reload() {
+  if (auth_file_ == nullptr) return LogInfo("Nothing to reload");
+  auth_file_->Reload();
 }
 
 bool Server::StartStore(std::string& error) {
@@ -90,6 +125,7 @@ bool Server::StartStore(std::string& error) {
   wanted.max_item_size_bytes = sizes_.max_item_size_bytes;
   wanted.evictions = options_.settings.evictions;
   wanted.cas = options_.settings.cas_enabled;
+  wanted.eviction_observer = &watched_evictions_;
   try {
     store_ = std::make_unique<store::Store>(wanted, clock_);
   } catch (const std::exception& failure) {
@@ -104,8 +140,10 @@ bool Server::StartWorkers(std::string& error) {
   command::CommandOptions commands;
   commands.flush_enabled = options_.settings.flush_enabled;
   commands.shutdown_enabled = options_.settings.shutdown_command;
+  commands.watch_enabled = options_.watch_enabled;
   commands.requests_per_turn = static_cast<std::uint32_t>(options_.settings.reqs_per_event);
-  handlers_ = NewSessionFactory(*store_, counters_, *this, clock_, commands);
+  handlers_ = NewSessionFactory(*store_, counters_, *this, clock_, commands,
+                                SessionFeatures{auth_file_.get(), &watch_hub_});
   pool_ = std::make_unique<net::WorkerPool>(*handlers_, clock_,
                                             MakePoolSettings(options_, sizes_, *store_));
   listener_ = std::make_unique<net::Listener>(
@@ -219,7 +257,21 @@ command::ServerStats Server::Stats() const {
   stats.read_buffers = pool.read_buffers;
   stats.read_buffer_bytes = pool.read_buffer_bytes;
   stats.idle_kicks = pool.idle_kicks;
+  stats.read_out_of_memory = pool.refused_tails;
+  const watch::WatchStats watch = watch_hub_.stats();
+  stats.watchers = watch.watchers;
+  stats.watch_lines_dropped = watch.dropped;
+  stats.watch_lines_written = watch.produced;
+  stats.watch_lines_skipped = watch.skipped;
+  stats.watch_lines_sent = watch.sent;
   return stats;
+}
+
+std::vector<command::ConnectionReport> Server::Connections() const {
+  using std::chrono::seconds;
+  const auto now = std::chrono::duration_cast<seconds>(clock_.MonotonicNow());
+  return ReportConnections(listener_->ListSockets(), pool_->ListConnections(),
+                           static_cast<std::uint32_t>(now.count()));
 }
 
 command::SettingsReport Server::Settings() const {

@@ -21,7 +21,9 @@
 
 #include "common/base/clock.h"
 #include "common/cgroup/cgroup.h"
+#include "server/auth_file.h"
 #include "server/command/server_context.h"
+#include "server/command/watched_evictions.h"
 #include "server/metrics/worker_counters.h"
 #include "server/net/event_loop.h"
 #include "server/net/listener.h"
@@ -32,6 +34,7 @@
 #include "server/side_doors.h"
 #include "server/start_sizes.h"
 #include "server/store/store.h"
+#include "server/watch/watch_hub.h"
 
 namespace podcache::server {
 
@@ -53,6 +56,7 @@ class Server final : public command::ServerContext {
   // ServerContext.
   command::ServerStats Stats() const override;
   command::SettingsReport Settings() const override;
+  std::vector<command::ConnectionReport> Connections() const override;
   bool SetMemoryLimit(std::uint64_t limit_bytes) override;
   void SetVerbosity(int level) override;
   void RequestShutdown(bool graceful) override;
@@ -61,12 +65,14 @@ class Server final : public command::ServerContext {
   std::vector<std::uint16_t> ports() const;
 
  private:
+  bool LoadAuthFile(std::string& error);
   bool WatchSignals(std::string& error);
   bool StartStore(std::string& error);
   bool StartWorkers(std::string& error);
   bool OpenSockets(std::vector<net::ListenSocket>& sockets, std::string& error);
   bool WriteFiles(const std::vector<net::ListenSocket>& sockets, std::string& error);
   bool StartListening(std::vector<net::ListenSocket> sockets, std::string& error);
+  void Reload();
   void Stop();
 
   const Options& options_;
@@ -87,7 +93,11 @@ class Server final : public command::ServerContext {
   bool pid_file_written_ = false;
 
   std::unique_ptr<SideDoors> side_doors_;
+  net::Watch auth_timer_;
+  std::unique_ptr<AuthFile> auth_file_;
   metrics::CounterRegistry counters_;
+  watch::WatchHub watch_hub_;
+  command::WatchedEvictions watched_evictions_;
   std::unique_ptr<store::Store> store_;
   std::unique_ptr<net::RequestHandlerFactory> handlers_;
   std::unique_ptr<net::WorkerPool> pool_;

@@ -11,22 +11,24 @@ class SessionFactory final : public net::RequestHandlerFactory {
  public:
   SessionFactory(store::Store& store, metrics::CounterRegistry& counters,
                  command::ServerContext& context, const Clock& clock,
-                 const command::CommandOptions& options)
+                 const command::CommandOptions& options, const SessionFeatures& features)
       : store_(store),
         counters_(counters),
         clock_(clock),
-        requests_per_turn_(options.requests_per_turn),
+        options_(options),
+        features_(features),
         admin_(store, counters, context, clock, options) {}
 
   std::unique_ptr<net::WorkerHandler> NewWorker() override {
-    return std::make_unique<WorkerSession>(store_, counters_, admin_, clock_, requests_per_turn_);
+    return std::make_unique<WorkerSession>(store_, counters_, admin_, clock_, options_, features_);
   }
 
  private:
   store::Store& store_;
   metrics::CounterRegistry& counters_;
   const Clock& clock_;
-  const std::uint32_t requests_per_turn_;
+  const command::CommandOptions options_;
+  const SessionFeatures features_;
   command::AdminCommand admin_;
 };
 
@@ -34,8 +36,8 @@ class SessionFactory final : public net::RequestHandlerFactory {
 
 std::unique_ptr<net::RequestHandlerFactory> NewSessionFactory(
     store::Store& store, metrics::CounterRegistry& counters, command::ServerContext& context,
-    const Clock& clock, const command::CommandOptions& options) {
-  return std::make_unique<SessionFactory>(store, counters, context, clock, options);
+    const Clock& clock, const command::CommandOptions& options, const SessionFeatures& features) {
+  return std::make_unique<SessionFactory>(store, counters, context, clock, options, features);
 }
 
 }  // namespace podcache

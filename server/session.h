@@ -9,16 +9,25 @@
 #include <memory>
 
 #include "common/base/clock.h"
+#include "server/authenticator.h"
 #include "server/command/command_options.h"
 #include "server/command/server_context.h"
 #include "server/metrics/worker_counters.h"
 #include "server/net/request_handler.h"
 #include "server/store/store.h"
+#include "server/watch/watch_hub.h"
 
 namespace podcache {
 
+// What sessions have beside the cache; without one of them its feature does not exist.
+struct SessionFeatures {
+  const Authenticator* authenticator = nullptr;  // Set: a connection must authenticate.
+  watch::WatchHub* watch = nullptr;
+};
+
 std::unique_ptr<net::RequestHandlerFactory> NewSessionFactory(
     store::Store& store, metrics::CounterRegistry& counters, command::ServerContext& context,
-    const Clock& clock, const command::CommandOptions& options);
+    const Clock& clock, const command::CommandOptions& options,
+    const SessionFeatures& features = {});
 
 }  // namespace podcache

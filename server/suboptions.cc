@@ -82,17 +82,18 @@ constexpr SuboptionRow kRows[] = {
      Number<[](Settings& s, std::int64_t v) { s.idle_timeout = static_cast<std::uint64_t>(v); }, 0,
             kMaxInt>},
     {"read_buf_mem_limit", "MB", "0, unlimited",
-     "shown in stats settings; buffers always count against -m",
+     "half-received requests together; beyond it their clients are closed (they count against -m "
+     "in any case)",
      Number<[](Settings& s, std::int64_t v) {
        s.read_buf_mem_limit = static_cast<std::uint64_t>(v) << 20;
      },
             0, kMaxInt>},
-    {"watcher_logbuf_size", "KB", "256", "shown in stats settings",
+    {"watcher_logbuf_size", "KB", "256", "lines kept for a watching client that reads slowly",
      Number<[](Settings& s, std::int64_t v) {
        s.watcher_logbuf_size = static_cast<std::uint64_t>(v) << 10;
      },
             1, kMaxInt>},
-    {"worker_logbuf_size", "KB", "64", "shown in stats settings",
+    {"worker_logbuf_size", "KB", "64", "lines a worker keeps until they are collected for watchers",
      Number<[](Settings& s, std::int64_t v) {
        s.worker_logbuf_size = static_cast<std::uint64_t>(v) << 10;
      },

@@ -8,6 +8,7 @@
 #include "common/base/check.h"
 #include "server/command/answer.h"
 #include "server/protocol/scan.h"
+#include "server/watch_session.h"
 #include "server/worker_session.h"
 
 namespace podcache {
@@ -78,11 +79,25 @@ HandlerResult TextSession::OnDirect(net::WorkerHandler&, std::size_t n, OutputBu
 }
 
 HandlerResult TextSession::Run(Turn& turn) {
-  while (state_ != State::kClosed) {
+  while (state_ < State::kClosed) {
     if (turn.exhausted() || Advance(turn) == Step::kNeedInput) return WantMore(turn);
     if (turn.over_budget() && !turn.exhausted()) return {turn.at, NextStep::kYield, {}};
   }
-  return {turn.input.size(), NextStep::kClose, {}};
+  if (state_ == State::kReplaced) return {turn.at, NextStep::kReplace, {}};
+  return {turn.input.size(), state_ == State::kClosed ? NextStep::kClose : NextStep::kAbort, {}};
+}
+
+net::Activity TextSession::activity() const noexcept {
+  switch (state_) {
+    case State::kValue:
+    case State::kValueEnd:
+      return net::Activity::kValue;
+    case State::kSkip:
+    case State::kSkipLine:
+      return net::Activity::kSkipping;
+    default:
+      return net::Activity::kWaiting;
+  }
 }
 
 HandlerResult TextSession::WantMore(const Turn& turn) noexcept {
@@ -111,6 +126,8 @@ TextSession::Step TextSession::Advance(Turn& turn) {
     case State::kSkipLine:
       return OnSkipLine(turn);
     case State::kClosed:
+    case State::kBroken:
+    case State::kReplaced:
       break;
   }
   return Step::kGoOn;
@@ -139,7 +156,7 @@ TextSession::Step TextSession::OnRequest(Turn& turn) {
       return Step::kGoOn;
     case ParseStatus::kClose:
       turn.worker.counters().Add(Counter::kProtocolErrors);
-      state_ = State::kClosed;
+      state_ = State::kBroken;
       return Step::kGoOn;
   }
   return Step::kGoOn;
@@ -201,9 +218,28 @@ TextSession::Step TextSession::RunRequest(Turn& turn, const protocol::Request& r
   turn.worker.CountRequest(ClassOf(request.verb));
   if (request.verb == Verb::kQuit) {
     state_ = State::kClosed;
+  } else if (request.verb == Verb::kWatch) {
+    return StartWatch(turn, request);
   } else {
     turn.worker.executor().Execute(request, turn.output);
   }
+  return Step::kGoOn;
+}
+
+TextSession::Step TextSession::StartWatch(Turn& turn, const protocol::Request& request) {
+  const auto refuse = [&](Reply reply) {
+    Answer(turn, reply, false);
+    return Step::kGoOn;
+  };
+  watch::WatchHub* const hub = turn.worker.watch();
+  if (hub == nullptr) return refuse(Reply::kWatchNotAllowed);
+  if (!turn.output.empty()) return refuse(Reply::kWatchPipelined);
+  const std::optional<protocol::Streams> streams = protocol::ParseStreams(request.arguments);
+  if (!streams) return refuse(Reply::kError);
+  std::unique_ptr<watch::Watcher> watcher = hub->Watch(*streams);
+  if (watcher == nullptr) return refuse(Reply::kTooManyWatchers);
+  successor_ = std::make_unique<WatchSession>(std::move(watcher));
+  state_ = State::kReplaced;
   return Step::kGoOn;
 }
 

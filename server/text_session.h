@@ -9,8 +9,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string_view>
+#include <utility>
 
 #include "common/base/output_buffer.h"
 #include "server/net/request_handler.h"
@@ -28,6 +30,8 @@ class TextSession final : public net::ConnectionHandler {
   net::HandlerResult OnDirect(net::WorkerHandler& worker, std::size_t n,
                               OutputBuffer& output) override;
   bool AtRequestBoundary() const noexcept override { return state_ == State::kRequest; }
+  net::Activity activity() const noexcept override;
+  std::unique_ptr<net::ConnectionHandler> TakeSuccessor() override { return std::move(successor_); }
 
  private:
   enum class State : std::uint8_t {
@@ -38,6 +42,8 @@ class TextSession final : public net::ConnectionHandler {
     kSkip,      // Swallowing the rest of a refused request.
     kSkipLine,  // Swallowing up to a newline, then answering.
     kClosed,
+    kBroken,    // Closed, because the input made no sense.
+    kReplaced,  // By the successor.
   };
   enum class Step : std::uint8_t { kGoOn, kNeedInput };
   struct Turn;
@@ -58,9 +64,11 @@ class TextSession final : public net::ConnectionHandler {
   Step StartKeys(Turn& turn, const protocol::Request& request);
   Step StartValue(Turn& turn, const protocol::Request& request);
   Step RunRequest(Turn& turn, const protocol::Request& request);
+  Step StartWatch(Turn& turn, const protocol::Request& request);
   void Answer(Turn& turn, protocol::Reply reply, bool noreply);
   void EndKeys(Turn& turn);
 
+  std::unique_ptr<net::ConnectionHandler> successor_;
   store::WriteHandle handle_;
   store::ReadOptions read_options_;
   std::uint64_t compare_cas_ = 0;

@@ -2,7 +2,10 @@
 
 #include <atomic>
 #include <numeric>
+#include <string>
+#include <string_view>
 
+#include "server/auth_session.h"
 #include "server/text_session.h"
 
 namespace podcache {
@@ -15,18 +18,41 @@ namespace {
 // When the operator of the server does not say (-R): many small requests, still well below a
 // millisecond.
 constexpr std::uint32_t kDefaultRequestsPerTurn = 500;
+
+std::string_view TransportOf(const net::PeerAddress& peer) noexcept {
+  return peer.is_unix() ? "local" : "tcp";
+}
+
+protocol::ConnectionEnd EndOf(net::CloseReason reason) noexcept {
+  switch (reason) {
+    case net::CloseReason::kNormal:
+      return protocol::ConnectionEnd::kNormal;
+    case net::CloseReason::kIdleTimeout:
+      return protocol::ConnectionEnd::kIdleTimeout;
+    case net::CloseReason::kShutdown:
+      return protocol::ConnectionEnd::kShutdown;
+    case net::CloseReason::kError:
+      break;
+  }
+  return protocol::ConnectionEnd::kError;
+}
 }  // namespace
 
 WorkerSession::WorkerSession(store::Store& store, metrics::CounterRegistry& registry,
                              command::AdminCommand& admin, const Clock& clock,
-                             std::uint32_t requests_per_turn)
+                             const command::CommandOptions& options,
+                             const SessionFeatures& features)
     : registry_(registry),
       counters_(registry.Acquire()),
       clock_(clock),
-      requests_per_turn_(requests_per_turn != 0 ? requests_per_turn : kDefaultRequestsPerTurn),
+      requests_per_turn_(options.requests_per_turn != 0 ? options.requests_per_turn
+                                                        : kDefaultRequestsPerTurn),
+      authenticator_(features.authenticator),
+      watch_(options.watch_enabled ? features.watch : nullptr),
       session_(store.NewSession(counters_)),
-      executor_(*session_, counters_, admin, clock),
-      gets_(*session_, counters_),
+      events_(watch_, *session_, clock),
+      executor_(*session_, counters_, admin, events_, clock),
+      gets_(*session_, counters_, events_),
       commands_before_(counters_.commands.load(std::memory_order_relaxed)) {}
 
 WorkerSession::~WorkerSession() {
@@ -34,11 +60,25 @@ WorkerSession::~WorkerSession() {
   registry_.Release(counters_);
 }
 
-std::unique_ptr<net::ConnectionHandler> WorkerSession::NewConnection(const net::ConnectionInfo&) {
+std::unique_ptr<net::ConnectionHandler> WorkerSession::NewConnection(
+    const net::ConnectionInfo& info) {
+  if (events_.watches(protocol::kConnectionEvents)) {
+    const std::string ip = info.peer.Ip();
+    events_.ConnectionOpened({ip, info.peer.port, TransportOf(info.peer), info.id});
+  }
+  if (authenticator_ != nullptr) return std::make_unique<AuthSession>(*authenticator_);
   return std::make_unique<TextSession>();
 }
 
+void WorkerSession::ConnectionClosed(const net::ConnectionInfo& info,
+                                     net::CloseReason reason) noexcept {
+  if (!events_.watches(protocol::kConnectionEvents)) return;
+  const std::string ip = info.peer.Ip();
+  events_.ConnectionClosed({ip, info.peer.port, TransportOf(info.peer), info.id}, EndOf(reason));
+}
+
 void WorkerSession::StartBatch() noexcept {
+  events_.set_connection(active_connection());
   executor_.StartBatch();
   if (in_turn_) return;
   in_turn_ = true;

@@ -12,9 +12,12 @@
 #include "common/base/clock.h"
 #include "server/command/admin_command.h"
 #include "server/command/command_executor.h"
+#include "server/command/command_options.h"
+#include "server/command/event_log.h"
 #include "server/command/get_batch.h"
 #include "server/metrics/worker_counters.h"
 #include "server/net/request_handler.h"
+#include "server/session.h"
 #include "server/store/store.h"
 
 namespace podcache {
@@ -22,10 +25,12 @@ namespace podcache {
 class WorkerSession final : public net::WorkerHandler {
  public:
   WorkerSession(store::Store& store, metrics::CounterRegistry& registry,
-                command::AdminCommand& admin, const Clock& clock, std::uint32_t requests_per_turn);
+                command::AdminCommand& admin, const Clock& clock,
+                const command::CommandOptions& options, const SessionFeatures& features);
   ~WorkerSession() override;
 
   std::unique_ptr<net::ConnectionHandler> NewConnection(const net::ConnectionInfo& info) override;
+  void ConnectionClosed(const net::ConnectionInfo& info, net::CloseReason reason) noexcept override;
   void EndTurn() noexcept override;
   void CountBytes(std::uint64_t received, std::uint64_t sent) noexcept override;
   void CountYield() noexcept override;
@@ -35,6 +40,8 @@ class WorkerSession final : public net::WorkerHandler {
   command::CommandExecutor& executor() noexcept { return executor_; }
   command::GetBatch& gets() noexcept { return gets_; }
   metrics::WorkerCounters& counters() noexcept { return counters_; }
+  // Null where nobody may watch.
+  watch::WatchHub* watch() noexcept { return watch_; }
   std::uint32_t requests_per_turn() const noexcept { return requests_per_turn_; }
 
   // Around the requests of one batch, for podcache_command_duration_seconds: one look at the clock
@@ -50,7 +57,10 @@ class WorkerSession final : public net::WorkerHandler {
   metrics::WorkerCounters& counters_;
   const Clock& clock_;
   const std::uint32_t requests_per_turn_;
+  const Authenticator* const authenticator_;
+  watch::WatchHub* const watch_;
   std::unique_ptr<store::StoreSession> session_;
+  command::EventLog events_;
   command::CommandExecutor executor_;
   command::GetBatch gets_;
 

@@ -87,8 +87,12 @@ std::optional<Reply> CommandExecutor::Prepare(const Request& request, store::Wri
   const StoreStatus status = session_.Prepare(key, request.value_bytes, request.client_flags,
                                               Absolute(request.exptime), handle);
   if (handle.valid()) return std::nullopt;
+  events_.Stored(request.key, request.verb, status, Absolute(request.exptime), request.value_bytes);
   // A reader must not get the value that this one was meant to replace.
-  if (request.verb == Verb::kSet) session_.Delete(key);
+  if (request.verb == Verb::kSet) {
+    events_.Lookup(key);
+    session_.Delete(key);
+  }
   return ReplyTo(status);
 }
 
@@ -96,10 +100,19 @@ Reply CommandExecutor::Commit(Verb verb, std::uint64_t compare_cas, store::Write
   store::WriteOptions options;
   options.mode = ModeOf(verb);
   options.compare_cas = compare_cas;
-  const StoreStatus status = session_.Commit(handle, options).status;
+  const StoreStatus status = events_.watches_keys() ? CommitWatched(verb, handle, options)
+                                                    : session_.Commit(handle, options).status;
   counters_.Add(Counter::kCmdSet);
   if (verb == Verb::kCas) CountCas(status);
   return ReplyTo(status);
+}
+
+StoreStatus CommandExecutor::CommitWatched(Verb verb, store::WriteHandle& handle,
+                                           const store::WriteOptions& options) {
+  const EventLog::PendingStore pending = events_.BeforeStore(verb, handle);
+  const StoreStatus status = session_.Commit(handle, options).status;
+  events_.AfterStore(pending, status);
+  return status;
 }
 
 Reply CommandExecutor::Abandon(store::WriteHandle& handle) {
@@ -115,14 +128,18 @@ std::int64_t CommandExecutor::Absolute(std::int64_t exptime) noexcept {
 }
 
 Reply CommandExecutor::Delete(const Request& request) {
-  const bool found = session_.Delete(session_.MakeKey(request.key)) == StoreStatus::kOk;
+  const store::Key key = session_.MakeKey(request.key);
+  const store::Glimpse before = events_.Lookup(key);
+  const bool found = session_.Delete(key) == StoreStatus::kOk;
+  if (found) events_.Deleted(key, "delete", before);
   counters_.Add(found ? Counter::kDeleteHits : Counter::kDeleteMisses);
   return found ? Reply::kDeleted : Reply::kNotFound;
 }
 
 Reply CommandExecutor::Touch(const Request& request) {
-  const StoreStatus status =
-      session_.Touch(session_.MakeKey(request.key), Absolute(request.exptime));
+  const store::Key key = session_.MakeKey(request.key);
+  events_.Lookup(key);
+  const StoreStatus status = session_.Touch(key, Absolute(request.exptime));
   const bool found = status == StoreStatus::kOk;
   counters_.Add(Counter::kCmdTouch);
   counters_.Add(found ? Counter::kTouchHits : Counter::kTouchMisses);
@@ -134,8 +151,9 @@ void CommandExecutor::Arithmetic(const Request& request, OutputBuffer& output) {
   store::ArithmeticOptions options;
   options.increment = increment;
   options.delta = request.number;
-  const store::ArithmeticResult result =
-      session_.Arithmetic(session_.MakeKey(request.key), options);
+  const store::Key key = session_.MakeKey(request.key);
+  events_.Lookup(key);
+  const store::ArithmeticResult result = session_.Arithmetic(key, options);
   if (result.status == StoreStatus::kOk) {
     counters_.Add(increment ? Counter::kIncrHits : Counter::kDecrHits);
     if (!request.noreply) protocol::AppendNumberLine(result.value, output);

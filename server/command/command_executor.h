@@ -12,6 +12,7 @@
 #include "common/base/clock.h"
 #include "common/base/output_buffer.h"
 #include "server/command/admin_command.h"
+#include "server/command/event_log.h"
 #include "server/metrics/worker_counters.h"
 #include "server/protocol/encoders.h"
 #include "server/protocol/request.h"
@@ -22,8 +23,8 @@ namespace podcache::command {
 class CommandExecutor {
  public:
   CommandExecutor(store::StoreSession& session, metrics::WorkerCounters& counters,
-                  AdminCommand& admin, const Clock& clock) noexcept
-      : session_(session), counters_(counters), admin_(admin), clock_(clock) {}
+                  AdminCommand& admin, EventLog& events, const Clock& clock) noexcept
+      : session_(session), counters_(counters), admin_(admin), events_(events), clock_(clock) {}
 
   // Time stands still within a batch of requests that arrived together: at most one look at the
   // clock.
@@ -50,10 +51,13 @@ class CommandExecutor {
   // The reply for a status, with the counts of refused items.
   protocol::Reply ReplyTo(store::StoreStatus status) noexcept;
   void CountCas(store::StoreStatus status) noexcept;
+  store::StoreStatus CommitWatched(protocol::Verb verb, store::WriteHandle& handle,
+                                   const store::WriteOptions& options);
 
   store::StoreSession& session_;
   metrics::WorkerCounters& counters_;
   AdminCommand& admin_;
+  EventLog& events_;
   const Clock& clock_;
   std::int64_t now_seconds_ = 0;  // 0 = not looked at yet.
 };

@@ -32,6 +32,9 @@ void GetBatch::Flush(OutputBuffer& output) {
   if (count_ == 0) return;
   output_ = &output;
   next_ = 0;
+  if (events_.watches_keys()) {
+    for (std::uint32_t i = 0; i < count_; ++i) events_.Lookup(keys_[i]);
+  }
   const std::span statuses(statuses_.data(), count_);
   session_.Get(std::span<const store::Key>(keys_.data(), count_), options_, *this, statuses);
   EndLinesBefore(count_);

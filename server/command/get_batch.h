@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "common/base/output_buffer.h"
+#include "server/command/event_log.h"
 #include "server/metrics/worker_counters.h"
 #include "server/store/store.h"
 
@@ -19,8 +20,9 @@ namespace podcache::command {
 
 class GetBatch final : private store::ValueSink {
  public:
-  GetBatch(store::StoreSession& session, metrics::WorkerCounters& counters) noexcept
-      : session_(session), counters_(counters) {}
+  GetBatch(store::StoreSession& session, metrics::WorkerCounters& counters,
+           EventLog& events) noexcept
+      : session_(session), counters_(counters), events_(events) {}
 
   // Keys with other options must be flushed before.
   bool Accepts(const store::ReadOptions& options) const noexcept {
@@ -50,6 +52,7 @@ class GetBatch final : private store::ValueSink {
 
   store::StoreSession& session_;
   metrics::WorkerCounters& counters_;
+  EventLog& events_;
   store::ReadOptions options_;
   std::array<store::Key, store::StoreSession::kMaxBatch> keys_;
   std::array<store::StoreStatus, store::StoreSession::kMaxBatch> statuses_;

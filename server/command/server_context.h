@@ -8,6 +8,8 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace podcache::command {
 
@@ -38,6 +40,21 @@ struct ServerStats {
   std::uint64_t read_buffer_free_bytes = 0;
   std::uint64_t read_out_of_memory = 0;
   std::uint64_t idle_kicks = 0;  // Shown when an idle timeout is set.
+  // Of `watch`.
+  std::uint64_t watchers = 0;
+  std::uint64_t watch_lines_dropped = 0;  // By workers.
+  std::uint64_t watch_lines_written = 0;
+  std::uint64_t watch_lines_skipped = 0;  // Of a watcher.
+  std::uint64_t watch_lines_sent = 0;
+};
+
+// One connection or listening socket in `stats conns`.
+struct ConnectionReport {
+  std::uint64_t id = 0;
+  std::string address;
+  std::string listen_address;  // Empty: a listening socket.
+  std::string_view state;
+  std::uint32_t idle_seconds = 0;
 };
 
 // Values of `stats settings`. The defaults are memcached's; options without effect here show what
@@ -62,7 +79,7 @@ struct SettingsReport {
   bool cas_enabled = true;
   int tcp_backlog = 1024;
   std::string binding_protocol = "auto-negotiate";
-  bool auth_enabled_ascii = false;
+  std::string auth_file;  // Shown as auth_enabled_ascii.
   std::uint64_t item_size_max = 1ULL << 20;
   bool maxconns_fast = true;
   int hashpower_init = 0;
@@ -101,6 +118,8 @@ class ServerContext {
 
   virtual ServerStats Stats() const = 0;
   virtual SettingsReport Settings() const = 0;
+  // Ascending by id.
+  virtual std::vector<ConnectionReport> Connections() const { return {}; }
 
   // `cache_memlimit`: the same resize as over the admin interface. False when the target is out of
   // bounds.

@@ -53,7 +53,7 @@ void AppendNetwork(const SettingsReport& s, OutputBuffer& out) {
   AppendStat("tcp_backlog", std::to_string(s.tcp_backlog), out);
   AppendStat("binding_protocol", s.binding_protocol, out);
   AppendStat("auth_enabled_sasl", "no", out);
-  AppendStat("auth_enabled_ascii", YesNo(s.auth_enabled_ascii), out);
+  AppendStat("auth_enabled_ascii", s.auth_file.empty() ? "no" : s.auth_file, out);
   AppendStat("item_size_max", s.item_size_max, out);
   AppendStat("maxconns_fast", YesNo(s.maxconns_fast), out);
 }

@@ -86,13 +86,15 @@ void AppendSlabMover(OutputBuffer& out) {
   AppendStat("slabs_moved", 0, out);
 }
 
-// Log streams and the proxy do not exist here.
-void AppendLogging(OutputBuffer& out) {
-  for (const std::string_view name :
-       {"malloc_fails", "log_worker_dropped", "log_worker_written", "log_watcher_skipped",
-        "log_watcher_sent", "log_watchers", "unexpected_napi_ids", "round_robin_fallback"}) {
-    AppendStat(name, 0, out);
-  }
+void AppendLogging(const ServerStats& server, OutputBuffer& out) {
+  AppendStat("malloc_fails", 0, out);
+  AppendStat("log_worker_dropped", server.watch_lines_dropped, out);
+  AppendStat("log_worker_written", server.watch_lines_written, out);
+  AppendStat("log_watcher_skipped", server.watch_lines_skipped, out);
+  AppendStat("log_watcher_sent", server.watch_lines_sent, out);
+  AppendStat("log_watchers", server.watchers, out);
+  AppendStat("unexpected_napi_ids", 0, out);
+  AppendStat("round_robin_fallback", 0, out);
 }
 
 }  // namespace
@@ -117,7 +119,9 @@ void StatsCommand::Execute(std::string_view arguments, metrics::WorkerCounters& 
     return Answer(Reply::kStatsDetailNotAllowed, false, counters, output);
   } else if (family == "cachedump") {
     return Answer(Reply::kStatsCachedumpNotAllowed, false, counters, output);
-  } else if (family != "conns") {  // Known, with nothing to show.
+  } else if (family == "conns") {
+    Connections(output);
+  } else {
     return Answer(Reply::kError, false, counters, output);
   }
   Answer(Reply::kEnd, false, counters, output);
@@ -135,8 +139,8 @@ void StatsCommand::General(OutputBuffer& out) {
   AppendStat("cmd_meta", 0, out);
   for (const auto& [name, counter] : kCommandCounters) AppendStat(name, Sum(counter), out);
   if (settings.idle_timeout != 0) AppendStat("idle_kicks", server.idle_kicks, out);
-  AppendStat("auth_cmds", 0, out);
-  AppendStat("auth_errors", 0, out);
+  AppendStat("auth_cmds", Sum(Counter::kAuthCmds), out);
+  AppendStat("auth_errors", Sum(Counter::kAuthErrors), out);
   AppendStat("bytes_read", Sum(Counter::kBytesRead), out);
   AppendStat("bytes_written", Sum(Counter::kBytesWritten), out);
   AppendStat("limit_maxbytes", store.memory_limit_bytes, out);
@@ -155,7 +159,7 @@ void StatsCommand::General(OutputBuffer& out) {
     AppendStat("lru_crawler_starts", 0, out);
   }
   if (settings.lru_maintainer) AppendStat("lru_maintainer_juggles", 0, out);
-  AppendLogging(out);
+  AppendLogging(server, out);
   AppendStat("bytes", store.item_bytes, out);
   AppendStat("curr_items", store.items, out);
   AppendStat("total_items", store.total_items, out);
@@ -173,6 +177,16 @@ void StatsCommand::General(OutputBuffer& out) {
                                         "direct_reclaims", "lru_bumps_dropped"}) {
       AppendStat(name, 0, out);
     }
+  }
+}
+
+void StatsCommand::Connections(OutputBuffer& out) {
+  for (const ConnectionReport& one : context_.Connections()) {
+    const std::string prefix = std::to_string(one.id) + ":";
+    AppendStat(prefix + "addr", one.address, out);
+    if (!one.listen_address.empty()) AppendStat(prefix + "listen_addr", one.listen_address, out);
+    AppendStat(prefix + "state", one.state, out);
+    AppendStat(prefix + "secs_since_last_cmd", one.idle_seconds, out);
   }
 }
 
@@ -204,6 +218,11 @@ ServerStats StatsCommand::ServerFigures() {
   now.listen_disabled -= server_at_reset_.listen_disabled;
   now.listen_disabled_us -= server_at_reset_.listen_disabled_us;
   now.idle_kicks -= server_at_reset_.idle_kicks;
+  now.read_out_of_memory -= server_at_reset_.read_out_of_memory;
+  now.watch_lines_dropped -= server_at_reset_.watch_lines_dropped;
+  now.watch_lines_written -= server_at_reset_.watch_lines_written;
+  now.watch_lines_skipped -= server_at_reset_.watch_lines_skipped;
+  now.watch_lines_sent -= server_at_reset_.watch_lines_sent;
   return now;
 }
 

@@ -31,6 +31,7 @@ class StatsCommand {
   void General(OutputBuffer& output);
   void Items(OutputBuffer& output);
   void Slabs(OutputBuffer& output);
+  void Connections(OutputBuffer& output);
   void Reset();
   // Current figures, counters less what they were at the last reset.
   store::StoreStats StoreFigures();

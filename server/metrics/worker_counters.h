@@ -43,6 +43,8 @@ enum class Counter : std::uint8_t {
   kProtocolErrors,
   kTextCommands,
   kConnectionHandoffs,
+  kAuthCmds,
+  kAuthErrors,
   kCount,
 };
 

@@ -29,6 +29,8 @@ bool Listener::Start(std::vector<ListenSocket> sockets) {
     ConnectionListing& listing = listings_.emplace_back();
     listing.id = pool_.NewId();
     listing.local_address = socket.is_unix ? socket.path : socket.address.ToString();
+    listing.last_active_seconds = static_cast<std::uint32_t>(
+        std::chrono::duration_cast<std::chrono::seconds>(clock_.MonotonicNow()).count());
     if (!socket.is_unix) listing.peer = PeerAddress::From(socket.address.storage);
     entries_.emplace_back(new Entry{*this, std::move(socket), {}});
   }

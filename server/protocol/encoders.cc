@@ -39,6 +39,14 @@ constexpr std::array<std::string_view, kReplies> kTexts = {
     "MEMLIMIT_ADJUST_FAILED out of bounds or unable to adjust\r\n",
     "CLIENT_ERROR stats detail not allowed\r\n",
     "CLIENT_ERROR stats cachedump not allowed\r\n",
+    "CLIENT_ERROR unauthenticated\r\n",
+    "CLIENT_ERROR authentication failure\r\n",
+    "CLIENT_ERROR bad authentication token format\r\n",
+    "CLIENT_ERROR bad command line termination\r\n",
+    "CLIENT_ERROR auth token too long\r\n",
+    "CLIENT_ERROR watch commands not allowed\r\n",
+    "ERROR cannot pipeline other commands before watch\r\n",
+    "WATCHER_TOO_MANY log watcher limit reached\r\n",
 };
 static_assert(!kTexts.back().empty(), "every reply has a text");
 

@@ -39,6 +39,14 @@ enum class Reply : std::uint8_t {
   kMemlimitOutOfBounds,
   kStatsDetailNotAllowed,
   kStatsCachedumpNotAllowed,
+  kUnauthenticated,
+  kAuthFailure,
+  kBadAuthToken,
+  kBadTermination,
+  kAuthTooLong,
+  kWatchNotAllowed,
+  kWatchPipelined,
+  kTooManyWatchers,
   kCount,
 };
 

@@ -35,6 +35,7 @@ enum class Verb : std::uint8_t {
   kQuit,
   kShutdown,
   kCacheMemlimit,
+  kWatch,
 };
 
 constexpr bool IsRetrieval(Verb verb) noexcept { return verb <= Verb::kGats; }

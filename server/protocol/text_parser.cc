@@ -151,8 +151,10 @@ ParseResult ParseOneKey(std::string_view arguments, std::size_t consumed,
 ParseResult ParseAdministration(std::string_view arguments, std::size_t consumed,
                                 Request& request) noexcept {
   request.arguments = TrimTrailingSpaces(arguments.substr(CountLeadingSpaces(arguments)));
-  // As in memcached, these two always answer.
-  if (request.verb == Verb::kVersion || request.verb == Verb::kStats) request.noreply = false;
+  // As in memcached, these always answer.
+  if (request.verb == Verb::kVersion || request.verb == Verb::kStats ||
+      request.verb == Verb::kWatch)
+    request.noreply = false;
   return Complete(ParseStatus::kRequest, consumed);
 }
 

@@ -27,6 +27,23 @@ std::optional<Verb> FindLongVerb(std::string_view word) noexcept {
 
 }  // namespace
 
+std::string_view StorageWord(Verb verb) noexcept {
+  switch (verb) {
+    case Verb::kAdd:
+      return "add";
+    case Verb::kReplace:
+      return "replace";
+    case Verb::kAppend:
+      return "append";
+    case Verb::kPrepend:
+      return "prepend";
+    case Verb::kCas:
+      return "cas";
+    default:
+      return "set";
+  }
+}
+
 std::optional<Verb> FindVerb(std::string_view word) noexcept {
   if (word.size() > kWordBytes) return FindLongVerb(word);
   switch (Pack(word)) {
@@ -58,6 +75,8 @@ std::optional<Verb> FindVerb(std::string_view word) noexcept {
       return Verb::kDecr;
     case Pack("touch"):
       return Verb::kTouch;
+    case Pack("watch"):
+      return Verb::kWatch;
     case Pack("version"):
       return Verb::kVersion;
     case Pack("stats"):

@@ -11,4 +11,7 @@ namespace podcache::protocol {
 // Nothing for a word that is no classic command.
 std::optional<Verb> FindVerb(std::string_view word) noexcept;
 
+// The word of a storage verb.
+std::string_view StorageWord(Verb verb) noexcept;
+
 }  // namespace podcache::protocol

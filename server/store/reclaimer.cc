@@ -1,6 +1,7 @@
 #include "server/store/reclaimer.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace podcache::store {
 namespace {
@@ -14,10 +15,12 @@ constexpr std::size_t kCreditDivisor = 16;
 }  // namespace
 
 template <class Policy>
-Reclaimer<Policy>::Reclaimer(ItemTable& table, const KeyHasher& hasher, bool evictions)
+Reclaimer<Policy>::Reclaimer(ItemTable& table, const KeyHasher& hasher, bool evictions,
+                             EvictionObserver* observer)
     : table_(table),
       hasher_(hasher),
       evictions_(evictions),
+      observer_(observer),
       head_writer_(table.log(), Stream::kHead),
       compaction_writer_(table.log(), Stream::kCompaction) {}
 
@@ -91,7 +94,12 @@ bool Reclaimer<Policy>::Settle(Pass& pass, Location location, Record record,
   for (;;) {
     std::size_t needed = 0;
     std::uint32_t epoch = 0;
-    if (Judge(pass, location, record, h, may_keep, needed, epoch) != Verdict::kNoRoom) return true;
+    const Verdict verdict = Judge(pass, location, record, h, may_keep, needed, epoch);
+    if (pass.tell) {
+      pass.tell = false;
+      observer_->OnEvicted(pass.evicted);
+    }
+    if (verdict != Verdict::kNoRoom) return true;
     const std::uint32_t beside = pass.compacting ? pass.segment : kNoSegment;
     if (pass.writer->Refill(needed, epoch, Claim::kMove, beside)) continue;
     if (!evictions_) return false;
@@ -152,8 +160,9 @@ bool Reclaimer<Policy>::Keeps(const Pass& pass, const Found& found,
 }
 
 template <class Policy>
-void Reclaimer<Policy>::Evict(const Pass& pass, Partition& partition, std::uint64_t hash,
+void Reclaimer<Policy>::Evict(Pass& pass, Partition& partition, std::uint64_t hash,
                               const Found& found) noexcept {
+  if (observer_ != nullptr && observer_->Wants()) Remember(pass, found);
   counters_.evicted_items.fetch_add(1, std::memory_order_relaxed);
   const std::size_t bytes = table_.ItemBytes(found);
   counters_.evicted_bytes.fetch_add(bytes, std::memory_order_relaxed);
@@ -164,6 +173,20 @@ void Reclaimer<Policy>::Evict(const Pass& pass, Partition& partition, std::uint6
   if ((found.header & header::kFetched) == 0)
     counters_.evicted_unfetched_items.fetch_add(1, std::memory_order_relaxed);
   table_.Remove(partition, hash, found);
+}
+
+// The observer is told when the partition is unlocked; by then the item is gone.
+template <class Policy>
+void Reclaimer<Policy>::Remember(Pass& pass, const Found& found) noexcept {
+  const std::string_view key = found.record.Key(found.header);
+  std::memcpy(pass.evicted_key, key.data(), key.size());
+  pass.evicted.key = {pass.evicted_key, key.size()};
+  pass.evicted.value_bytes = found.record.ValueBytes(found.header);
+  pass.evicted.exptime = found.record.Exptime(found.header);
+  pass.evicted.idle_seconds =
+      (pass.now - Record::AccessOf(found.header)) & static_cast<std::uint32_t>(header::kAccessMask);
+  pass.evicted.fetched = (found.header & header::kFetched) != 0;
+  pass.tell = true;
 }
 
 template <class Policy>

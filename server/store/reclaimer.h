@@ -13,6 +13,7 @@
 #include <cstdint>
 
 #include "common/base/mutex.h"
+#include "server/store/eviction_observer.h"
 #include "server/store/eviction_policy.h"
 #include "server/store/item_table.h"
 #include "server/store/key_hasher.h"
@@ -43,7 +44,8 @@ struct ReclaimCounters {
 template <class Policy>
 class Reclaimer {
  public:
-  Reclaimer(ItemTable& table, const KeyHasher& hasher, bool evictions);
+  // `observer` may be null.
+  Reclaimer(ItemTable& table, const KeyHasher& hasher, bool evictions, EvictionObserver* observer);
 
   // Empties one segment. False when there is none that may be emptied. `now`: seconds.
   bool ReclaimOne(ReclaimReason reason, std::uint32_t now) noexcept EXCLUDES(mutex_);
@@ -64,6 +66,10 @@ class Reclaimer {
     std::size_t copied = 0;  // Into the head or by compaction.
     std::size_t copy_limit = 0;
     LogWriter* writer = nullptr;
+    // What was evicted last, for the observer; its key is kept here.
+    EvictedItem evicted;
+    char evicted_key[kMaxKeyBytes];
+    bool tell = false;
   };
 
   std::size_t CopyLimit(ReclaimReason reason, std::size_t live_bytes) const noexcept
@@ -75,13 +81,15 @@ class Reclaimer {
   Verdict Judge(Pass& pass, Location location, Record record, std::uint64_t h, bool may_keep,
                 std::size_t& needed, std::uint32_t& epoch) noexcept REQUIRES(mutex_);
   bool Keeps(const Pass& pass, const Found& found, std::size_t bytes) const noexcept;
-  void Evict(const Pass& pass, Partition& partition, std::uint64_t hash,
-             const Found& found) noexcept REQUIRES(partition.lock);
+  void Evict(Pass& pass, Partition& partition, std::uint64_t hash, const Found& found) noexcept
+      REQUIRES(partition.lock);
+  void Remember(Pass& pass, const Found& found) noexcept;
   void SweepRecord(Location location, Record record, std::uint64_t h, std::uint32_t now) noexcept;
 
   ItemTable& table_;
   const KeyHasher& hasher_;
   const bool evictions_;
+  EvictionObserver* const observer_;
   ReclaimCounters counters_;
   Mutex mutex_;
   LogWriter head_writer_ GUARDED_BY(mutex_);

@@ -24,6 +24,7 @@
 #include "common/base/output_buffer.h"
 #include "server/memory/allocation_gate.h"
 #include "server/metrics/worker_counters.h"
+#include "server/store/eviction_observer.h"
 #include "server/store/item_read.h"
 #include "server/store/key.h"
 #include "server/store/store_status.h"
@@ -47,6 +48,8 @@ struct StoreOptions {
   // Off: nothing happens in the background, the owner calls Store::MaintainOnce. For deterministic
   // tests.
   bool background_maintenance = true;
+  // Told of evicted items; may be null.
+  EvictionObserver* eviction_observer = nullptr;
   // Makes allocations fail in tests; outlives the store.
   memory::AllocationGate* allocation_gate = nullptr;
 };
@@ -107,6 +110,15 @@ struct ArithmeticOptions {
   std::uint64_t set_cas = 0;
 };
 
+enum class Presence : std::uint8_t { kMissing, kLive, kExpired, kFlushed };
+
+// An item as it is at a moment.
+struct Glimpse {
+  Presence presence = Presence::kMissing;
+  std::uint64_t value_bytes = 0;
+  std::int64_t exptime = 0;  // Absolute; 0 = never.
+};
+
 struct ArithmeticResult {
   StoreStatus status = StoreStatus::kNotFound;
   bool created = false;
@@ -128,6 +140,10 @@ class WriteHandle {
   ~WriteHandle();
 
   bool valid() const noexcept { return impl_ != nullptr; }
+  // What it was prepared for. The key's bytes are here until Commit.
+  Key key() const noexcept;
+  std::uint64_t value_bytes() const noexcept;
+  std::int64_t exptime() const noexcept;
   // The next contiguous piece still to be filled; empty when the value is complete. Valid until
   // Advance.
   std::span<char> Writable() noexcept;
@@ -245,6 +261,9 @@ class StoreSession {
   // kOutOfMemory also when an item should have been made.
   void GetDetailed(std::span<const DetailedRead> reads, ValueSink& sink,
                    std::span<StoreStatus> statuses);
+
+  // Looks without leaving a trace, not even that it has expired.
+  Glimpse Peek(const Key& key) noexcept;
 
   // kOk gives a handle; kTooLarge, kOutOfMemory do not. A failed set must also delete the old
   // value: callers do that.

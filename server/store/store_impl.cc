@@ -65,7 +65,7 @@ StoreImpl::StoreImpl(const StoreOptions& options, const Clock& clock)
       index_(layout_.partitions, budget_, gate_),
       table_(index_, log_, flush_),
       hasher_(options.hash_seed),
-      reclaimer_(table_, hasher_, options.evictions) {
+      reclaimer_(table_, hasher_, options.evictions, options.eviction_observer) {
   if (options.background_maintenance) maintenance_ = std::thread([this] { RunMaintenance(); });
 }
 
@@ -186,7 +186,10 @@ void StoreImpl::FlushAll(std::int64_t at_unix_seconds) {
 bool StoreImpl::IsShort() const noexcept {
   const auto segments =
       static_cast<std::int64_t>(budget_.ceiling_bytes() / layout_.segment_bytes / kFreeDivisor);
-  return pool_.Available() < std::max(segments, kMinFree);
+  // One more while somebody watches evictions: whoever looks at a full cache sees what leaves next
+  // without waiting for a segment's worth of writes.
+  const bool watched = options_.eviction_observer != nullptr && options_.eviction_observer->Wants();
+  return pool_.Available() < std::max(segments, kMinFree) + (watched ? 1 : 0);
 }
 
 // While shrinking, everything used is kept until as much was copied as can stay. Under load items

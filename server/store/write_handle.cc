@@ -68,6 +68,10 @@ bool WriteHandle::Impl::AppendTo(LargeUpload& other) const noexcept {
   return fits;
 }
 
+Key WriteHandle::key() const noexcept { return {impl_->key(), impl_->hash}; }
+std::uint64_t WriteHandle::value_bytes() const noexcept { return impl_->value_bytes; }
+std::int64_t WriteHandle::exptime() const noexcept { return impl_->exptime; }
+
 WriteHandle::WriteHandle() noexcept = default;
 WriteHandle::WriteHandle(WriteHandle&&) noexcept = default;
 WriteHandle& WriteHandle::operator=(WriteHandle&&) noexcept = default;

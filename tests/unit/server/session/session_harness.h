@@ -14,10 +14,12 @@
 #include "common/base/clock.h"
 #include "common/base/output_buffer.h"
 #include "server/command/server_context.h"
+#include "server/command/watched_evictions.h"
 #include "server/metrics/worker_counters.h"
 #include "server/net/request_handler.h"
 #include "server/session.h"
 #include "server/store/store.h"
+#include "server/watch/watch_hub.h"
 
 namespace podcache::testing {
 
@@ -46,7 +48,8 @@ class Connection;
 class Harness {
  public:
   explicit Harness(const command::CommandOptions& options = {},
-                   const store::StoreOptions& store_options = DefaultStore());
+                   const store::StoreOptions& store_options = DefaultStore(),
+                   const Authenticator* authenticator = nullptr);
 
   static store::StoreOptions DefaultStore() {
     store::StoreOptions options;
@@ -60,6 +63,8 @@ class Harness {
   ManualClock clock;
   RecordingContext context;
   metrics::CounterRegistry registry;
+  watch::WatchHub watch{watch::WatchSettings()};
+  command::WatchedEvictions watched_evictions{watch, clock};
   store::Store store;
   std::unique_ptr<net::RequestHandlerFactory> factory;
   std::unique_ptr<net::WorkerHandler> worker;
@@ -69,11 +74,15 @@ class Harness {
 class Connection {
  public:
   explicit Connection(Harness& harness);
-  explicit Connection(net::WorkerHandler& worker);
+  explicit Connection(net::WorkerHandler& worker, std::uint64_t id = 0);
 
   // The bytes arrive with one read; returns what is sent until more input is wanted.
   std::string Receive(std::string_view bytes);
+  // What a stream has to say now.
+  std::string Tick();
   bool closed() const { return closed_; }
+  bool aborted() const { return aborted_; }
+  bool streaming() const { return streaming_; }
   int yields() const { return yields_; }
   // Bytes that went straight into an item.
   std::size_t direct_bytes() const { return direct_bytes_; }
@@ -93,6 +102,10 @@ class Connection {
   std::span<char> direct_;
   bool yielded_ = false;
   bool closed_ = false;
+  bool aborted_ = false;
+  bool streaming_ = false;
+  bool replaced_ = false;
+  const std::uint64_t id_;
   int yields_ = 0;
   std::size_t direct_bytes_ = 0;
   std::size_t peak_output_bytes_ = 0;

@@ -34,7 +34,7 @@ class EvictionPolicyTest : public ::testing::Test {
   }
 
   TableParts parts{kSegments};
-  Reclaimer<Policy> reclaimer{parts.table, parts.hasher, true};
+  Reclaimer<Policy> reclaimer{parts.table, parts.hasher, true, nullptr};
 };
 
 using Policies = ::testing::Types<FifoPolicy, SecondChancePolicy>;
