@@ -29,6 +29,14 @@ if(PODCACHE_SANITIZE)
   target_link_options(podcache_options INTERFACE -fsanitize=${PODCACHE_SANITIZE})
 endif()
 
+# For folders where speed does not matter and templates are large (JSON): with sanitizers, optimizing would double the time
+# to compile.
+macro(podcache_compile_fast_with_sanitizers)
+  if(PODCACHE_SANITIZE)
+    add_compile_options(-O0)
+  endif()
+endmacro()
+
 # podcache_cc_library(NAME x HDRS a.h SRCS a.cc DEPS y z)
 # A library without SRCS is header-only.
 function(podcache_cc_library)
