@@ -25,6 +25,7 @@ class Processes:
     def __init__(self, state, netns=None):
         self._state = Path(state)
         self._netns = netns
+        self._started = []
         (self._state / "pid").mkdir(parents=True, exist_ok=True)
         (self._state / "log").mkdir(parents=True, exist_ok=True)
 
@@ -36,6 +37,7 @@ class Processes:
         with open(self._state / "log" / f"{name}.log", "ab") as log:
             child = subprocess.Popen([*self.prefix(), *map(str, command)], stdin=subprocess.DEVNULL, stdout=log,
                                      stderr=log, start_new_session=True, env={**os.environ, **(env or {})})
+        self._started.append(child)  # Meant to outlive us: not to be warned of as forgotten.
         record = {"pid": child.pid, "start": start_ticks(child.pid)}
         (self._state / "pid" / name).write_text(json.dumps(record))
         return child
