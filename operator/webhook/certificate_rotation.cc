@@ -83,8 +83,9 @@ absl::Status CertificateRotation::Visit() {
 absl::Status CertificateRotation::VisitLocked() {
   PODCACHE_ASSIGN_OR_RETURN(Stored stored, Load());
   if (!may_write_()) {
-    if (!stored.secret)
-      return NotFound("Secret " + options_.secret.ToString() + " is not made yet");
+    // The chart makes it empty.
+    if (stored.set.webhook_leaf.certificate_pem.empty())
+      return NotFound("Secret " + options_.secret.ToString() + " is not filled yet");
     Use(stored.set);
     return absl::OkStatus();
   }

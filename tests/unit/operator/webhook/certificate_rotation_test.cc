@@ -86,6 +86,15 @@ TEST_F(CertificateRotationTest, StandbyWaitsThenUsesWhatTheLeaderMade) {
   EXPECT_TRUE(api_.TakeWrites().empty());
 }
 
+// The chart makes the Secret empty, so that the operator needs no right to create any.
+TEST_F(CertificateRotationTest, StandbyUsesNothingOfAnEmptySecret) {
+  api_.Put(kSecret, {{"metadata", {{"name", kSecret.name}, {"namespace", kSecret.ns}}}});
+  Replica standby(api_, clock_, false);
+  EXPECT_TRUE(absl::IsNotFound(standby.rotation.Visit()));
+  EXPECT_FALSE(standby.rotation.ready());
+  EXPECT_TRUE(standby.used.empty());
+}
+
 TEST_F(CertificateRotationTest, ReplicasRacingOnTheFirstCreationEndWithOneSecret) {
   std::vector<std::unique_ptr<Replica>> replicas;
   for (int i = 0; i < 4; ++i) replicas.push_back(std::make_unique<Replica>(api_, clock_, true));
