@@ -12,6 +12,7 @@ style       |          | clang-format, include layering, syntax of scripts
 build       |          | asan preset: everything, warnings as errors, address and undefined-behaviour sanitizers
 unit        | build    | unit and property tests (asan)
 integration | build    | the real server on port 0: protocol, limits, resize, admin (asan)
+clients     |          | real client libraries: pymemcache, pylibmc, bmemcached, gomemcache, spymemcached, memjs (release with test hooks)
 fuzz-replay | build    | the fuzz corpora as ordinary tests (asan)
 reference   |          | the same protocol transcripts against memcached 1.6.45: what we claim to match, it does
 conformance | build    | memcached's own tests: 50 files by prove, testapp, memccapable (release with test hooks, asan)
@@ -64,6 +65,11 @@ run_tests() {
 
 stage_unit() { run_tests unit; }
 stage_integration() { run_tests integration; }
+stage_clients() {
+  build_preset hooks podcached
+  "$python" -B "$top/tests/clients/run" "$top/build/hooks/bin/podcached"
+}
+
 stage_fuzz-replay() { run_tests fuzz-replay; }
 stage_kube() { run_tests kube; }
 

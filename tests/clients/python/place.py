@@ -1,0 +1,16 @@
+"""Where the servers are, and what all suites share."""
+import os
+import socket
+
+TCP = os.environ["PODCACHE_TCP"]
+UNIX = os.environ["PODCACHE_UNIX"]
+HOST, PORT = TCP.split(":")[0], int(TCP.split(":")[1])
+# Below and above the default limit of an item, 1 MiB with key and header.
+LARGE = bytes(range(256)) * 4000
+TOO_LARGE = bytes(range(256)) * 5000
+
+
+def restart_server():
+    with socket.create_connection(("127.0.0.1", int(os.environ["PODCACHE_CONTROL"]))) as control:
+        line = control.makefile().readline()
+        assert line == "done\n", line
