@@ -21,9 +21,22 @@ bool TakeBracketed(std::string_view& text, std::string_view name, std::string_vi
   return true;
 }
 
+bool ReadProtocol(std::string_view name, WireProtocol& protocol) {
+  if (name == "ascii") {
+    protocol = WireProtocol::kText;
+  } else if (name == "binary") {
+    protocol = WireProtocol::kBinary;
+  } else if (name == "negotiating") {
+    protocol = WireProtocol::kNegotiating;
+  } else {
+    return false;
+  }
+  return true;
+}
+
 // Takes memcached's prefixes off the front; false with a reason where one asks for what is not
 // there.
-bool TakePrefixes(std::string_view& text, std::string& error) {
+bool TakePrefixes(std::string_view& text, ListenSpec& spec, std::string& error) {
   while (true) {
     std::string_view content;
     if (TakeBracketed(text, "tag[", content)) continue;
@@ -34,9 +47,9 @@ bool TakePrefixes(std::string_view& text, std::string& error) {
       continue;
     }
     if (TakeBracketed(text, "proto[", content)) {
-      if (content == "ascii") continue;
+      if (ReadProtocol(content, spec.protocol)) continue;
       error = "-l: the protocol \"" + std::string(content) +
-              "\" is not supported by this release; ascii is";
+              "\" is not one of ascii, binary, negotiating";
       return false;
     }
     for (const std::string_view tls : {"notls:", "btls:", "mtls:"}) {
@@ -48,10 +61,12 @@ bool TakePrefixes(std::string_view& text, std::string& error) {
   }
 }
 
-bool ParseOne(std::string_view text, int default_port, ListenSpec& spec, std::string& error) {
+bool ParseOne(std::string_view text, const ListenDefaults& defaults, ListenSpec& spec,
+              std::string& error) {
   const std::string whole(text);
-  if (!TakePrefixes(text, error)) return false;
-  spec.port = default_port;
+  spec.port = defaults.port;
+  spec.protocol = defaults.protocol;
+  if (!TakePrefixes(text, spec, error)) return false;
   if (net::SplitHostPort(std::string(text), spec.host, spec.port)) return true;
   error = "-l: \"" + whole + "\" is not host, host:port or [v6]:port";
   return false;
@@ -61,7 +76,7 @@ std::uint16_t PortToBind(int port) { return static_cast<std::uint16_t>(port < 0 
 
 }  // namespace
 
-bool ParseListenSpecs(const std::vector<std::string>& values, int default_port,
+bool ParseListenSpecs(const std::vector<std::string>& values, const ListenDefaults& defaults,
                       std::vector<ListenSpec>& specs, std::string& error) {
   for (const std::string& value : values) {
     std::string_view rest = value;
@@ -70,7 +85,7 @@ bool ParseListenSpecs(const std::vector<std::string>& values, int default_port,
       const std::string_view one = rest.substr(0, comma);
       ListenSpec spec;
       if (!one.empty()) {
-        if (!ParseOne(one, default_port, spec, error)) return false;
+        if (!ParseOne(one, defaults, spec, error)) return false;
         specs.push_back(std::move(spec));
       }
       if (comma == std::string_view::npos) break;
@@ -84,23 +99,21 @@ bool ParseListenSpecs(const std::vector<std::string>& values, int default_port,
   return true;
 }
 
-bool ResolveListenAddresses(const std::vector<ListenSpec>& specs, bool loopback, int default_port,
-                            std::vector<std::vector<net::SocketAddress>>& groups,
+bool ResolveListenAddresses(const std::vector<ListenSpec>& specs, bool loopback,
+                            const ListenDefaults& defaults, std::vector<ListenGroup>& groups,
                             std::string& error) {
   if (specs.empty()) {
-    if (default_port == 0) return true;
-    const std::uint16_t port = PortToBind(default_port);
-    if (loopback) {
-      groups.push_back(net::LoopbackAddresses(port));
-      return true;
-    }
-    groups.emplace_back();
-    return net::Resolve("*", port, groups.back(), error);
+    if (defaults.port == 0) return true;
+    const std::uint16_t port = PortToBind(defaults.port);
+    ListenGroup& group = groups.emplace_back(ListenGroup{{}, defaults.protocol});
+    if (!loopback) return net::Resolve("*", port, group.addresses, error);
+    group.addresses = net::LoopbackAddresses(port);
+    return true;
   }
   for (const ListenSpec& spec : specs) {
     if (spec.port == 0) continue;  // Off, as with -p 0.
-    groups.emplace_back();
-    if (!net::Resolve(spec.host, PortToBind(spec.port), groups.back(), error)) {
+    ListenGroup& group = groups.emplace_back(ListenGroup{{}, spec.protocol});
+    if (!net::Resolve(spec.host, PortToBind(spec.port), group.addresses, error)) {
       error = "-l: " + error;
       return false;
     }

@@ -75,13 +75,17 @@ bool SetMaxItemSize(Options& options, const string& text, string& error) {
 bool SetProtocol(Options& options, const string& text, string& error) {
   options.given_protocol = text;
   if (text == "ascii") {
-    options.settings.binding_protocol = "ascii";
+    options.protocol = WireProtocol::kText;
   } else if (text == "binary") {
-    error = "the binary protocol is not supported by this release; ascii and auto are";
-  } else if (text != "auto") {
+    options.protocol = WireProtocol::kBinary;
+  } else if (text == "auto") {
+    options.protocol = WireProtocol::kNegotiating;
+  } else {
     error = "\"" + text + "\" is not one of ascii, binary, auto";
+    return false;
   }
-  return error.empty();
+  options.settings.binding_protocol = text == "auto" ? "auto-negotiate" : text;
+  return true;
 }
 
 bool SetGrowthFactor(Options& options, const string& text, string& error) {
@@ -165,7 +169,8 @@ constexpr OptionRow kRows[] = {
      Switch<[](Options& o) { o.watch_enabled = false; }>},
     {"-A,--enable-shutdown", nullptr, nullptr, "allow the shutdown command",
      Switch<[](Options& o) { o.settings.shutdown_command = true; }>},
-    {"-B,--protocol", "name", "auto", "ascii or auto", SetProtocol},
+    {"-B,--protocol", "name", "auto", "ascii, binary, or auto: each client's first byte tells",
+     SetProtocol},
     {"-d,--daemon", nullptr, nullptr, "run in the background",
      Switch<[](Options& o) { o.daemonize = true; }>},
     {"-P,--pidfile", "file", "none", "write the process id to this file",

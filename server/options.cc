@@ -87,23 +87,38 @@ bool CheckAuthentication(const Options& options, std::string& error) {
   return error.empty();
 }
 
+bool CheckSpecs(const Options& options, std::string& error) {
+  std::vector<ListenSpec> specs;
+  if (!ParseListenSpecs(options.listen, options.tcp_defaults(), specs, error)) return false;
+  for (const ListenSpec& spec : specs) {
+    if (options.settings.auth_file.empty() || spec.protocol != WireProtocol::kBinary) continue;
+    error = "-Y and -l proto[binary] exclude each other: only the text protocol authenticates";
+    return false;
+  }
+  return true;
+}
+
 bool CheckListening(const Options& options, std::string& error) {
-  const bool tcp = options.port.value_or(11211) != 0 || !options.listen.empty();
+  const bool network = options.tcp_defaults().port != 0 || options.udp_defaults().port != 0 ||
+                       !options.listen.empty();
   if (!options.unix_socket.empty() && !options.extra_unix_socket.empty()) {
     error = "-s and --extra-unix-socket exclude each other";
   } else if (options.loopback && !options.listen.empty()) {
     error = "-l and --loopback exclude each other";
-  } else if (!tcp && options.unix_socket.empty() && options.extra_unix_socket.empty()) {
-    error = "nothing to listen on: the TCP port is 0 and there is no Unix socket";
+  } else if (!network && options.unix_socket.empty() && options.extra_unix_socket.empty()) {
+    error = "nothing to listen on: the ports are 0 and there is no Unix socket";
   }
-  std::vector<ListenSpec> specs;
-  return error.empty() &&
-         ParseListenSpecs(options.listen, options.port.value_or(11211), specs, error) &&
+  return error.empty() && CheckSpecs(options, error) &&
          CheckUnixPath("-s", options.unix_socket, error) &&
          CheckUnixPath("--extra-unix-socket", options.extra_unix_socket, error);
 }
 
 }  // namespace
+
+ListenDefaults Options::tcp_defaults() const {
+  constexpr int kDefaultPort = 11211;
+  return {port.value_or(settings.udpport != 0 ? settings.udpport : kDefaultPort), protocol};
+}
 
 bool ParseOptions(int argc, const char* const* argv, Options& options, std::string& error) {
   CLI::App app;

@@ -15,6 +15,8 @@
 #include <vector>
 
 #include "server/command/server_context.h"
+#include "server/listen_spec.h"
+#include "server/wire_protocol.h"
 
 namespace podcache::server {
 
@@ -26,7 +28,8 @@ inline constexpr int kExitUnavailable = 69;
 
 struct Options {
   // Where to listen.
-  std::optional<int> port;  // -1: any, 0: no TCP. Absent: 11211.
+  std::optional<int> port;  // -1: any, 0: no TCP. Absent: that of UDP if there is one, else 11211.
+  WireProtocol protocol = WireProtocol::kNegotiating;
   std::vector<std::string> listen;
   bool loopback = false;
   std::string unix_socket;
@@ -63,6 +66,10 @@ struct Options {
   command::SettingsReport settings;
 
   Options() { settings.reqs_per_event = 500; }
+
+  // What sockets are like where -l does not say it. A port 0: none.
+  ListenDefaults tcp_defaults() const;
+  ListenDefaults udp_defaults() const { return {settings.udpport, protocol}; }
 };
 
 // False with one line of reason, without the program's name, if anything is wrong.

@@ -17,7 +17,6 @@ namespace podcache::server {
 
 namespace {
 
-constexpr int kDefaultPort = 11211;
 // memcached's words for a client above -c.
 constexpr char kTooManyConnections[] = "ERROR Too many open connections\r\n";
 // For one who sends half a request when read_buf_mem_limit is used up.
@@ -74,12 +73,7 @@ Server::Server(const Options& options, const StartSizes& sizes, const cgroup::Re
 Server::~Server() { Stop(); }
 
 bool Server::Start(std::string& error) {
-  std::vector<ListenSpec> specs;
-  const int port = options_.port.value_or(kDefaultPort);
-  if (options_.unix_socket.empty()) {
-    if (!ParseListenSpecs(options_.listen, port, specs, error)) return false;
-    if (!ResolveListenAddresses(specs, options_.loopback, port, addresses_, error)) return false;
-  }
+  if (!ResolveNames(error)) return false;
   std::vector<net::ListenSocket> sockets;
   return LoadAuthFile(error) && WatchSignals(error) && side_doors_->Check(error) &&
          side_doors_->Start(error) && StartStore(error) && StartWorkers(error) &&
@@ -96,6 +90,14 @@ bool Server::LoadAuthFile(std::string& error) {
       loop_, kAuthFilePeriod, [](void* file) { static_cast<AuthFile*>(file)->ReloadIfChanged(); },
       auth_file_.get());
   return auth_file_->Load(error);
+}
+
+bool Server::ResolveNames(std::string& error) {
+  if (!options_.unix_socket.empty()) return true;
+  std::vector<ListenSpec> specs;
+  const ListenDefaults defaults = options_.tcp_defaults();
+  return ParseListenSpecs(options_.listen, defaults, specs, error) &&
+         ResolveListenAddresses(specs, options_.loopback, defaults, addresses_, error);
 }
 
 bool Server::WatchSignals(std::string& error) {
@@ -163,12 +165,16 @@ bool Server::StartWorkers(std::string& error) {
 
 bool Server::OpenSockets(std::vector<net::ListenSocket>& sockets, std::string& error) {
   const int backlog = options_.settings.tcp_backlog;
-  for (const auto& group : addresses_) {
-    if (!net::ListenTcp(group, backlog, sockets, error)) return false;
+  for (const ListenGroup& group : addresses_) {
+    const std::size_t first = sockets.size();
+    if (!net::ListenTcp(group.addresses, backlog, sockets, error)) return false;
+    for (std::size_t i = first; i < sockets.size(); ++i)
+      sockets[i].tag = static_cast<std::uint8_t>(group.protocol);
   }
   for (const std::string* path : {&options_.unix_socket, &options_.extra_unix_socket}) {
     if (path->empty()) continue;
     if (!net::ListenUnix(*path, options_.settings.umask, backlog, sockets, error)) return false;
+    sockets.back().tag = static_cast<std::uint8_t>(options_.protocol);
   }
   for (const net::ListenSocket& socket : sockets) {
     if (!socket.is_unix) bound_.push_back(socket.address);

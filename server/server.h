@@ -66,6 +66,7 @@ class Server final : public command::ServerContext {
 
  private:
   bool LoadAuthFile(std::string& error);
+  bool ResolveNames(std::string& error);
   bool WatchSignals(std::string& error);
   bool StartStore(std::string& error);
   bool StartWorkers(std::string& error);
@@ -83,7 +84,7 @@ class Server final : public command::ServerContext {
   const std::chrono::nanoseconds started_;
   const std::int64_t start_unix_seconds_;
 
-  std::vector<std::vector<net::SocketAddress>> addresses_;
+  std::vector<ListenGroup> addresses_;
   std::vector<net::SocketAddress> bound_;
   net::EventLoop loop_;
   net::WakeUp stop_signal_;

@@ -8,6 +8,7 @@
 #include "common/base/check.h"
 #include "server/command/answer.h"
 #include "server/protocol/scan.h"
+#include "server/session_turn.h"
 #include "server/watch_session.h"
 #include "server/worker_session.h"
 
@@ -23,11 +24,6 @@ using protocol::Reply;
 using protocol::Verb;
 
 namespace {
-
-// Replies a connection may pile up before the others get their turn, and before they are sent.
-constexpr std::size_t kMaxReplyBytesPerTurn = 256 * 1024;
-// Less than this is not worth a read of its own.
-constexpr std::size_t kMinDirectBytes = 4096;
 
 CommandClass ClassOf(Verb verb) noexcept {
   if (protocol::IsStorage(verb)) return CommandClass::kStore;
@@ -46,21 +42,6 @@ CommandClass ClassOf(Verb verb) noexcept {
 
 }  // namespace
 
-// One call of OnInput.
-struct TextSession::Turn {
-  WorkerSession& worker;
-  std::string_view input;
-  OutputBuffer& output;
-  std::size_t at = 0;      // In the input.
-  std::uint32_t used = 0;  // Of the budget: requests, and batches of a long retrieval.
-
-  std::string_view rest() const noexcept { return input.substr(at); }
-  bool exhausted() const noexcept { return at == input.size(); }
-  bool over_budget() const noexcept {
-    return used >= worker.requests_per_turn() || output.pending_bytes() > kMaxReplyBytesPerTurn;
-  }
-};
-
 HandlerResult TextSession::OnInput(net::WorkerHandler& worker, std::span<const char> input,
                                    OutputBuffer& output) {
   Turn turn{static_cast<WorkerSession&>(worker), {input.data(), input.size()}, output};
@@ -68,7 +49,7 @@ HandlerResult TextSession::OnInput(net::WorkerHandler& worker, std::span<const c
   const HandlerResult result = Run(turn);
   // The keys gathered so far are views into the input.
   turn.worker.gets().Flush(output);
-  turn.worker.EndBatch();
+  turn.worker.EndBatch(Counter::kTextCommands);
   return result;
 }
 

@@ -21,7 +21,7 @@
 
 namespace podcache {
 
-class WorkerSession;
+struct SessionTurn;
 
 class TextSession final : public net::ConnectionHandler {
  public:
@@ -46,7 +46,7 @@ class TextSession final : public net::ConnectionHandler {
     kReplaced,  // By the successor.
   };
   enum class Step : std::uint8_t { kGoOn, kNeedInput };
-  struct Turn;
+  using Turn = SessionTurn;
 
   net::HandlerResult Run(Turn& turn);
   net::HandlerResult WantMore(const Turn& turn) noexcept;

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "server/auth_session.h"
-#include "server/text_session.h"
+#include "server/negotiating_session.h"
 
 namespace podcache {
 
@@ -53,6 +53,8 @@ WorkerSession::WorkerSession(store::Store& store, metrics::CounterRegistry& regi
       events_(watch_, *session_, clock),
       executor_(*session_, counters_, admin, events_, clock),
       gets_(*session_, counters_, events_),
+      binary_executor_(*session_, counters_, admin, events_, executor_),
+      binary_gets_(*session_, counters_, events_),
       commands_before_(counters_.commands.load(std::memory_order_relaxed)) {}
 
 WorkerSession::~WorkerSession() {
@@ -67,7 +69,7 @@ std::unique_ptr<net::ConnectionHandler> WorkerSession::NewConnection(
     events_.ConnectionOpened({ip, info.peer.port, TransportOf(info.peer), info.id});
   }
   if (authenticator_ != nullptr) return std::make_unique<AuthSession>(*authenticator_);
-  return std::make_unique<TextSession>();
+  return NewSession(static_cast<WireProtocol>(info.socket_tag));
 }
 
 void WorkerSession::ConnectionClosed(const net::ConnectionInfo& info,
@@ -85,14 +87,14 @@ void WorkerSession::StartBatch() noexcept {
   turn_start_ = batch_start_ = clock_.MonotonicNow();
 }
 
-void WorkerSession::EndBatch() noexcept {
+void WorkerSession::EndBatch(Counter protocol) noexcept {
   const std::chrono::nanoseconds now = clock_.MonotonicNow();
   const auto duration_ns = static_cast<std::uint64_t>((now - batch_start_).count());
   batch_start_ = now;
   const std::uint64_t total = std::accumulate(requests_.begin(), requests_.end(), std::uint64_t{0});
   if (total == 0) return;
   WorkerCounters::Bump(counters_.commands, total);
-  counters_.Add(Counter::kTextCommands, total);
+  counters_.Add(protocol, total);
   for (std::size_t i = 0; i < requests_.size(); ++i) {
     if (requests_[i] == 0) continue;
     counters_.AddDuration(static_cast<CommandClass>(i), duration_ns, requests_[i]);

@@ -11,6 +11,8 @@
 
 #include "common/base/clock.h"
 #include "server/command/admin_command.h"
+#include "server/command/binary_executor.h"
+#include "server/command/binary_get_batch.h"
 #include "server/command/command_executor.h"
 #include "server/command/command_options.h"
 #include "server/command/event_log.h"
@@ -39,6 +41,8 @@ class WorkerSession final : public net::WorkerHandler {
 
   command::CommandExecutor& executor() noexcept { return executor_; }
   command::GetBatch& gets() noexcept { return gets_; }
+  command::BinaryExecutor& binary_executor() noexcept { return binary_executor_; }
+  command::BinaryGetBatch& binary_gets() noexcept { return binary_gets_; }
   metrics::WorkerCounters& counters() noexcept { return counters_; }
   // Null where nobody may watch.
   watch::WatchHub* watch() noexcept { return watch_; }
@@ -50,7 +54,8 @@ class WorkerSession final : public net::WorkerHandler {
   void CountRequest(metrics::CommandClass command_class) noexcept {
     ++requests_[static_cast<std::size_t>(command_class)];
   }
-  void EndBatch() noexcept;
+  // `protocol` counts them.
+  void EndBatch(metrics::Counter protocol) noexcept;
 
  private:
   metrics::CounterRegistry& registry_;
@@ -63,6 +68,8 @@ class WorkerSession final : public net::WorkerHandler {
   command::EventLog events_;
   command::CommandExecutor executor_;
   command::GetBatch gets_;
+  command::BinaryExecutor binary_executor_;
+  command::BinaryGetBatch binary_gets_;
 
   std::array<std::uint32_t, metrics::WorkerCounters::kClasses> requests_{};
   std::uint64_t commands_before_;  // Of the counters' previous user.

@@ -61,6 +61,15 @@ void AdminCommand::Execute(const Request& request, metrics::WorkerCounters& coun
   Answer(reply, request.noreply, counters, output);
 }
 
+bool AdminCommand::Flush(std::int64_t delay_seconds) {
+  if (!options_.flush_enabled) return false;
+  // Zero and negative delays mean now, as in memcached.
+  store_.FlushAll(delay_seconds <= 0                     ? 0
+                  : delay_seconds <= kMaxRelativeSeconds ? clock_.WallSeconds() + delay_seconds
+                                                         : delay_seconds);
+  return true;
+}
+
 Reply AdminCommand::FlushAll(std::string_view arguments) {
   if (!options_.flush_enabled) return Reply::kFlushNotAllowed;
   const std::string_view token = protocol::TakeToken(arguments);
@@ -68,10 +77,7 @@ Reply AdminCommand::FlushAll(std::string_view arguments) {
   if (!token.empty() && token != "noreply" && !protocol::ParseSigned32(token, delay)) {
     return Reply::kBadExptime;
   }
-  // Zero and negative delays mean now, as in memcached.
-  store_.FlushAll(delay <= 0                     ? 0
-                  : delay <= kMaxRelativeSeconds ? clock_.WallSeconds() + delay
-                                                 : delay);
+  Flush(delay);
   return Reply::kOk;
 }
 

@@ -5,6 +5,7 @@
 // Source: protocol.md 2, 6, 8.
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 
 #include "common/base/clock.h"
@@ -27,6 +28,9 @@ class AdminCommand {
   // `counters` are those of the calling worker.
   void Execute(const protocol::Request& request, metrics::WorkerCounters& counters,
                OutputBuffer& output);
+  // After so many seconds, or at that Unix time; at once from 0 down. False where it is not
+  // allowed.
+  bool Flush(std::int64_t delay_seconds);
 
  private:
   protocol::Reply FlushAll(std::string_view arguments);

@@ -14,8 +14,6 @@ using protocol::Request;
 using protocol::Verb;
 using store::StoreStatus;
 
-namespace {
-
 store::WriteMode ModeOf(Verb verb) noexcept {
   switch (verb) {
     case Verb::kAdd:
@@ -32,6 +30,8 @@ store::WriteMode ModeOf(Verb verb) noexcept {
       return store::WriteMode::kSet;
   }
 }
+
+namespace {
 
 Reply ReplyFor(StoreStatus status) noexcept {
   switch (status) {
@@ -100,19 +100,19 @@ Reply CommandExecutor::Commit(Verb verb, std::uint64_t compare_cas, store::Write
   store::WriteOptions options;
   options.mode = ModeOf(verb);
   options.compare_cas = compare_cas;
-  const StoreStatus status = events_.watches_keys() ? CommitWatched(verb, handle, options)
-                                                    : session_.Commit(handle, options).status;
+  const StoreStatus status = Store(verb, handle, options).status;
   counters_.Add(Counter::kCmdSet);
   if (verb == Verb::kCas) CountCas(status);
   return ReplyTo(status);
 }
 
-StoreStatus CommandExecutor::CommitWatched(Verb verb, store::WriteHandle& handle,
-                                           const store::WriteOptions& options) {
+store::WriteResult CommandExecutor::Store(Verb verb, store::WriteHandle& handle,
+                                          const store::WriteOptions& options) {
+  if (!events_.watches_keys()) return session_.Commit(handle, options);
   const EventLog::PendingStore pending = events_.BeforeStore(verb, handle);
-  const StoreStatus status = session_.Commit(handle, options).status;
-  events_.AfterStore(pending, status);
-  return status;
+  const store::WriteResult result = session_.Commit(handle, options);
+  events_.AfterStore(pending, result.status);
+  return result;
 }
 
 Reply CommandExecutor::Abandon(store::WriteHandle& handle) {
@@ -166,9 +166,13 @@ void CommandExecutor::Arithmetic(const Request& request, OutputBuffer& output) {
 }
 
 Reply CommandExecutor::ReplyTo(StoreStatus status) noexcept {
+  CountRefusal(status);
+  return ReplyFor(status);
+}
+
+void CommandExecutor::CountRefusal(StoreStatus status) noexcept {
   if (status == StoreStatus::kTooLarge) counters_.Add(Counter::kStoreTooLarge);
   if (status == StoreStatus::kOutOfMemory) counters_.Add(Counter::kStoreNoMemory);
-  return ReplyFor(status);
 }
 
 void CommandExecutor::CountCas(StoreStatus status) noexcept {

@@ -20,6 +20,9 @@
 
 namespace podcache::command {
 
+// How a storage verb writes.
+store::WriteMode ModeOf(protocol::Verb verb) noexcept;
+
 class CommandExecutor {
  public:
   CommandExecutor(store::StoreSession& session, metrics::WorkerCounters& counters,
@@ -43,16 +46,21 @@ class CommandExecutor {
   // The data block did not end as it must; nothing changes.
   protocol::Reply Abandon(store::WriteHandle& handle);
 
- private:
+  // The absolute time a client's exptime stands for.
   std::int64_t Absolute(std::int64_t exptime) noexcept;
+  // Writes, and tells of it as `verb`.
+  store::WriteResult Store(protocol::Verb verb, store::WriteHandle& handle,
+                           const store::WriteOptions& options);
+  // The counts of a comparing write, and of refused items.
+  void CountCas(store::StoreStatus status) noexcept;
+  void CountRefusal(store::StoreStatus status) noexcept;
+
+ private:
   protocol::Reply Delete(const protocol::Request& request);
   protocol::Reply Touch(const protocol::Request& request);
   void Arithmetic(const protocol::Request& request, OutputBuffer& output);
   // The reply for a status, with the counts of refused items.
   protocol::Reply ReplyTo(store::StoreStatus status) noexcept;
-  void CountCas(store::StoreStatus status) noexcept;
-  store::StoreStatus CommitWatched(protocol::Verb verb, store::WriteHandle& handle,
-                                   const store::WriteOptions& options);
 
   store::StoreSession& session_;
   metrics::WorkerCounters& counters_;

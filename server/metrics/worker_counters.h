@@ -42,6 +42,8 @@ enum class Counter : std::uint8_t {
   kConnYields,
   kProtocolErrors,
   kTextCommands,
+  kBinaryCommands,
+  kBinaryErrors,
   kConnectionHandoffs,
   kAuthCmds,
   kAuthErrors,

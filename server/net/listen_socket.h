@@ -6,6 +6,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,7 @@ namespace podcache::net {
 struct ListenSocket {
   FileDescriptor fd;
   bool is_unix = false;
+  std::uint8_t tag = 0;   // Given to the handlers of its clients.
   SocketAddress address;  // As bound, with the port the kernel chose. TCP only.
   std::string path;       // Unix only; removed by RemoveUnixPath.
 };

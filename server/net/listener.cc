@@ -69,7 +69,7 @@ void Listener::AcceptFrom(Entry& entry) {
     FileDescriptor client(::accept4(entry.socket.fd.get(), reinterpret_cast<sockaddr*>(&peer),
                                     &length, SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (client.valid()) {
-      Welcome(std::move(client), PeerAddress::From(peer));
+      Welcome(std::move(client), PeerAddress::From(peer), entry.socket.tag);
       continue;
     }
     switch (errno) {
@@ -88,13 +88,13 @@ void Listener::AcceptFrom(Entry& entry) {
   }
 }
 
-void Listener::Welcome(FileDescriptor client, const PeerAddress& peer) {
+void Listener::Welcome(FileDescriptor client, const PeerAddress& peer, std::uint8_t socket_tag) {
   if (!peer.is_unix()) {
     Switch(client.get(), IPPROTO_TCP, TCP_NODELAY);
     Switch(client.get(), SOL_SOCKET, SO_KEEPALIVE);
   }
   std::unique_ptr<Transport> transport = NewPlainTransport(std::move(client));
-  if (pool_.Admit(transport, peer)) return;
+  if (pool_.Admit(transport, peer, socket_tag)) return;
   iovec text{const_cast<char*>(settings_.rejection_text.data()), settings_.rejection_text.size()};
   transport->Send(&text, 1);
 }

@@ -57,7 +57,7 @@ class Listener {
   };
 
   void AcceptFrom(Entry& entry);
-  void Welcome(FileDescriptor client, const PeerAddress& peer);
+  void Welcome(FileDescriptor client, const PeerAddress& peer, std::uint8_t socket_tag);
   void Pause();
   void TryToGoOn();
   bool WatchAll();

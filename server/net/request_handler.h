@@ -74,6 +74,8 @@ enum class CloseReason : std::uint8_t {
 struct ConnectionInfo {
   std::uint64_t id = 0;  // Ascends in the order of admission.
   PeerAddress peer;
+  // Of the listening socket; what it means is the handler's affair. For NewConnection only.
+  std::uint8_t socket_tag = 0;
 };
 
 // One per worker thread: holds what all its connections share (the store session, the counters).

@@ -84,16 +84,16 @@ Worker& WorkerPool::LeastLoadedLocked() {
 }
 
 bool WorkerPool::Admit(std::unique_ptr<Transport>& transport, const PeerAddress& peer,
-                       bool count_rejection) {
+                       std::uint8_t socket_tag) {
   MutexLock lock(mutex_);
   if (stopped_ || workers_.empty() || !HasRoom()) {
-    if (count_rejection) rejected_.fetch_add(1);
+    rejected_.fetch_add(1);
     return false;
   }
   open_.fetch_add(1);
   admitted_.fetch_add(1);
   LeastLoadedLocked().Post(
-      Worker::NewConnection{std::move(transport), ConnectionInfo{NewId(), peer}});
+      Worker::NewConnection{std::move(transport), ConnectionInfo{NewId(), peer, socket_tag}});
   return true;
 }
 

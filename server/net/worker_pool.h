@@ -74,9 +74,9 @@ class WorkerPool final : private ConnectionExchange {
   std::uint32_t threads_running() const noexcept { return running_.load(); }
 
   // Takes a connection in if there is room for one more client; the caller keeps it otherwise (then
-  // it was counted as rejected, if `count_rejection`).
+  // it was counted as rejected).
   bool Admit(std::unique_ptr<Transport>& transport, const PeerAddress& peer,
-             bool count_rejection = true);
+             std::uint8_t socket_tag = 0);
   bool HasRoom() const noexcept { return open_.load() < settings_.max_connections; }
 
   void Stop(std::chrono::nanoseconds drain_time);

@@ -15,7 +15,6 @@ namespace {
 
 constexpr auto kNpos = std::string_view::npos;
 // First byte of every binary request.
-constexpr unsigned char kBinaryMagic = 0x80;
 
 ParseResult Error(Reply error, std::size_t consumed, bool noreply = false) noexcept {
   ParseResult result;
@@ -169,7 +168,6 @@ ParseResult ParseUnknown(std::string_view line, std::size_t consumed) noexcept {
 
 ParseResult TextParser::Parse(std::string_view input, Request& request) noexcept {
   if (input.empty()) return ParseResult();
-  if (static_cast<unsigned char>(input[0]) == kBinaryMagic) return Close();
   // The line end does not count.
   const std::size_t newline = FindNewline(input.substr(0, kMaxLineBytes + kLineEnd.size()));
   std::string_view line = input.substr(0, newline);

@@ -89,7 +89,7 @@ StoreStatus StoreSession::Delete(const Key& key, std::uint64_t compare_cas) {
       .status;
 }
 
-StoreStatus StoreSession::Touch(const Key& key, std::int64_t exptime) {
+StoreStatus StoreSession::Touch(const Key& key, std::int64_t exptime, ItemMeta* meta) {
   impl_->writer.Acquire();
   return impl_
       ->Run(key.hash,
@@ -98,7 +98,9 @@ StoreStatus StoreSession::Touch(const Key& key, std::int64_t exptime) {
               if (found.missing()) return Try{StoreStatus::kNotFound};
               const Try changed =
                   impl_->SetExptime(partition, found, StoredExptime(exptime), moment);
-              if (changed.needed_bytes == 0) impl_->MarkUsed(found, moment);
+              if (changed.needed_bytes != 0) return changed;
+              impl_->MarkUsed(found, moment);
+              if (meta != nullptr) *meta = impl_->MetaOf(found);
               return changed;
             })
       .status;

@@ -101,6 +101,7 @@ struct StoreSession::Impl {
              bool want_cas) noexcept REQUIRES(partition.lock);
   void CountStored(Partition& partition, std::size_t bytes) noexcept REQUIRES(partition.lock);
   std::uint64_t CasForClient(Found& found) noexcept;
+  ItemMeta MetaOf(Found& found) noexcept;
 
   // session_append.cc
   WriteResult Concatenate(WriteHandle::Impl& handle, const WriteOptions& options);

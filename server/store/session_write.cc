@@ -135,4 +135,13 @@ std::uint64_t StoreSession::Impl::CasForClient(Found& found) noexcept {
   return store.options().cas ? table.ObserveCas(found) : 0;
 }
 
+ItemMeta StoreSession::Impl::MetaOf(Found& found) noexcept {
+  ItemMeta meta;
+  meta.cas = CasForClient(found);
+  meta.client_flags = found.record.ClientFlags(found.header);
+  meta.exptime = found.record.Exptime(found.header);
+  meta.value_bytes = found.record.ValueBytes(found.header);
+  return meta;
+}
+
 }  // namespace podcache::store

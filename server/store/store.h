@@ -277,7 +277,8 @@ class StoreSession {
   StoreStatus Delete(const Key& key, std::uint64_t compare_cas = 0);
   // kOk, kNotFound, kExists (another CAS id) or kOutOfMemory: then nothing has changed.
   StoreStatus Invalidate(const Key& key, const InvalidateOptions& options);
-  StoreStatus Touch(const Key& key, std::int64_t exptime);
+  // `meta`, if given, gets the item as it is then, with its CAS id.
+  StoreStatus Touch(const Key& key, std::int64_t exptime, ItemMeta* meta = nullptr);
   // kOk with the new number, kNotFound, kExists (another CAS id), kNotNumeric or kOutOfMemory. incr
   // wraps at 2^64, decr stops at 0.
   ArithmeticResult Arithmetic(const Key& key, const ArithmeticOptions& options);

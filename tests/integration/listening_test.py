@@ -131,7 +131,7 @@ class Refusals(unittest.TestCase):
 
     def test_bad_values_end_before_a_socket_opens(self):
         for options in (["-t", "0"], ["-m", "x"], ["-l", "no-such-host.invalid"], ["-o", "nope"], ["-U", "1"], ["-Y", "/x"],
-                        ["-B", "binary"], ["-S"], ["--nope"]):
+                        ["-B", "meta"], ["-S"], ["--nope"]):
             with self.subTest(options=options):
                 done = run("-u", "root", "--http-listen=127.0.0.1:%d" % free_port(), *options)
                 self.assertNotEqual(done.returncode, 0)

@@ -5,6 +5,7 @@ import pathlib
 import re
 import shlex
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
@@ -39,6 +40,63 @@ def unescape(text):
     return bytes(out)
 
 
+# A header of the binary protocol: magic, opcode, key, extras, data type, status or vbucket, body, opaque, cas.
+HEADER = struct.Struct('>BBHBBHIIQ')
+OPAQUE = 0x01020304
+NOOP = '0a opaque=ffffffff'
+
+
+def fields(text):
+    """The opcode and the fields of a packet line."""
+    opcode, *rest = text.split(' ')
+    found = {}
+    for one in rest:
+        name, sign, value = re.fullmatch(r'(\w+)([=~])(.*)', one).groups()
+        found[name + ('~' if sign == '~' else '')] = value
+    return int(opcode, 16), found
+
+
+def packet(text):
+    """The request a line stands for."""
+    opcode, given = fields(text)
+    key, value = unescape(given.get('key', '')), unescape(given.get('val', ''))
+    extras = bytes.fromhex(given.get('ext', '').replace('.', ''))
+    body = extras + key + value
+    return HEADER.pack(int(given.get('magic', '80'), 16), opcode, int(given.get('keylen', len(key))),
+                       int(given.get('extlen', len(extras))), int(given.get('type', 0)), int(given.get('vbucket', 0)),
+                       int(given.get('body', len(body))), int(given.get('opaque', f'{OPAQUE:x}'), 16),
+                       int(given.get('cas', 0))) + body
+
+
+def shown(reply):
+    """A reply in the words of `<p`."""
+    if len(reply) < HEADER.size:
+        return repr(reply)
+    magic, opcode, key, extras, kind, status, _, opaque, cas = HEADER.unpack(reply[:HEADER.size])
+    body = reply[HEADER.size:]
+    return (f'{opcode:02x} magic={magic:x} st={status:x} type={kind} ext={body[:extras].hex()} '
+            f'key={body[extras:extras + key]!r} val={body[extras + key:][:300]!r} cas={cas} opaque={opaque:x}')
+
+
+def fits(text, reply):
+    """Whether a reply is the one a line describes, and what `cas=*` stood for."""
+    opcode, given = fields(text)
+    if len(reply) < HEADER.size:
+        return False, ''
+    magic, got_opcode, key, extras, kind, status, _, opaque, cas = HEADER.unpack(reply[:HEADER.size])
+    body = reply[HEADER.size:]
+    value = body[extras + key:]
+    if 'val~' in given:
+        value_fits = re.fullmatch(given['val~'], value.decode('latin-1')) is not None
+    else:
+        value_fits = value == unescape(given.get('val', ''))
+    cas_fits = cas != 0 if given.get('cas') == '*' else cas == int(given.get('cas', 0))
+    return (magic == 0x81 and kind == 0 and got_opcode == opcode and status == int(given.get('st', '0'), 16)
+            and body[:extras] == bytes.fromhex(given.get('ext', '').replace('.', ''))
+            and body[extras:extras + key] == unescape(given.get('key', '')) and value_fits and cas_fits
+            and opaque == int(given.get('opaque', f'{OPAQUE:x}'), 16)), str(cas)
+
+
 class Connection:
     def __init__(self, address):
         if address.startswith('unix:'):
@@ -49,25 +107,54 @@ class Connection:
             host, port = address.rsplit(':', 1)
             self.socket = socket.create_connection((host.strip('[]'), int(port)), TIMEOUT_SECONDS)
         self.received = b''
+        self.is_binary = None
 
     def send(self, data):
+        if data and self.is_binary is None:
+            self.is_binary = data[0] == 0x80
         try:
             self.socket.sendall(data)
         except (BrokenPipeError, ConnectionResetError):
             pass  # The reply, or the lack of it, tells.
 
+    def more(self):
+        """False at the end of what the server sends."""
+        try:
+            data = self.socket.recv(1 << 20)
+        except ConnectionResetError:
+            data = b''
+        self.received += data
+        return data != b''
+
     def line(self):
         """The next line with its end; what there is when the server closed."""
-        while b'\n' not in self.received:
-            try:
-                data = self.socket.recv(1 << 20)
-            except ConnectionResetError:
-                data = b''
-            if not data:
-                break
-            self.received += data
+        while b'\n' not in self.received and self.more():
+            pass
         line, end, self.received = self.received.partition(b'\n')
         return line + end
+
+    def packet(self):
+        """The next binary reply; what there is when the server closed."""
+        size = HEADER.size
+        while True:
+            if len(self.received) >= HEADER.size:
+                size = HEADER.size + HEADER.unpack(self.received[:HEADER.size])[6]
+            if len(self.received) >= size or not self.more():
+                break
+        reply, self.received = self.received[:size], self.received[size:]
+        return reply
+
+    def check_alive(self):
+        """None if the server still answers in step, else what it did."""
+        if self.is_binary:
+            self.send(packet(NOOP))
+            got = self.packet()
+            return None if fits(NOOP, got)[0] else f'expected the reply of a Noop at the end, got {shown(got)}'
+        self.send(b'version\r\n')
+        got = self.line()
+        if re.fullmatch(rb'VERSION \d+\.\d+\.\d+.*\r\n', got):
+            return None
+        return f'expected a VERSION line at the end, got {got[:300]!r}'
 
 
 def parse(path):
@@ -81,7 +168,7 @@ def parse(path):
             cases.append([f'{path.name}:{number} {text}', None, []])
         elif kind == 'differs':
             cases[-1][1] = text
-        elif kind in ('>', '>>', '<', '<~', 'cut', 'wait', 'closed'):
+        elif kind in ('>', '>>', '>p', '<', '<~', '<p', 'cut', 'wait', 'closed', 'connect'):
             cases[-1][2].append((kind, text))
         else:
             sys.exit(f'{path}:{number}: unknown line: {raw}')
@@ -94,17 +181,21 @@ def run(address, steps):
     empty.send(b'flush_all\r\n')
     if empty.line() != b'OK\r\n':
         return 'flush_all failed'
-    connection = Connection(address)
+    connections = [Connection(address)]
     pending, group = b'', ''
     closed = False
     try:
         for kind, text in steps + [('end', '')]:
             text = text.replace('$1', group)
+            connection = connections[-1]
             if kind == '>':
                 pending += unescape(text) + b'\r\n'
                 continue
             if kind == '>>':
                 pending += unescape(text)
+                continue
+            if kind == '>p':
+                pending += packet(text)
                 continue
             connection.send(pending)
             pending = b''
@@ -122,21 +213,29 @@ def run(address, steps):
                 if not match or not got.endswith(b'\r\n'):
                     return f'expected a match of {text!r}, got {got[:300]!r}'
                 group = match.group(1) if match.groups() else group
+            elif kind == '<p':
+                got = connection.packet()
+                match, cas = fits(text, got)
+                if not match:
+                    return f'expected {text[:300]}, got {shown(got)}'
+                group = cas if 'cas=*' in text else group
             elif kind == 'closed':
                 got = connection.line()
                 if got:
                     return f'expected the end of the connection, got {got[:300]!r}'
                 closed = True
-        if not closed:
-            connection.send(b'version\r\n')
-            got = connection.line()
-            if not re.fullmatch(rb'VERSION \d+\.\d+\.\d+.*\r\n', got):
-                return f'expected a VERSION line at the end, got {got[:300]!r}'
+            if kind in ('connect', 'end'):
+                problem = None if closed else connection.check_alive()
+                if problem:
+                    return problem
+            if kind == 'connect':
+                closed = False
+                connections.append(Connection(address))
     except (socket.timeout, TimeoutError):
         return 'no answer in time'
     finally:
-        connection.socket.close()
-        empty.socket.close()
+        for one in connections + [empty]:
+            one.socket.close()
     return None
 
 

@@ -18,8 +18,11 @@ namespace {
 
 std::optional<LineKind> KindOf(std::string_view word) {
   if (word == ">" || word == ">>") return LineKind::kSend;
+  if (word == ">p") return LineKind::kSendPacket;
   if (word == "<") return LineKind::kExpect;
   if (word == "<~") return LineKind::kExpectMatch;
+  if (word == "<p") return LineKind::kExpectPacket;
+  if (word == "connect") return LineKind::kConnect;
   if (word == "cut") return LineKind::kCut;
   if (word == "wait") return LineKind::kWait;
   if (word == "closed") return LineKind::kClosed;

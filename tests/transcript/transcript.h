@@ -1,6 +1,7 @@
 // The transcripts of this folder in C++ (format: README.md), for tests that need no socket.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <string>
@@ -9,12 +10,22 @@
 
 namespace podcache::transcript {
 
-enum class LineKind : std::uint8_t { kSend, kExpect, kExpectMatch, kCut, kWait, kClosed };
+enum class LineKind : std::uint8_t {
+  kSend,
+  kSendPacket,
+  kExpect,
+  kExpectMatch,
+  kExpectPacket,
+  kConnect,
+  kCut,
+  kWait,
+  kClosed,
+};
 
 struct Line {
   LineKind kind;
-  // kSend, kExpect: may hold "$1", otherwise as written, to be expanded with Expand. kWait:
-  // milliseconds.
+  // kSend, kExpect: may hold "$1", otherwise as written, to be expanded with Expand. Packets: as
+  // written, for EncodePacket and PacketFits. kWait: milliseconds.
   std::string text;
 };
 
@@ -34,5 +45,12 @@ bool Matches(const std::string& line, const std::string& expression, std::string
 
 // Escapes, repetitions and $1 replaced.
 std::string Expand(std::string_view text, std::string_view group);
+
+// The request a packet line stands for.
+std::string EncodePacket(std::string_view text, std::string_view group);
+// The length of the reply at the start of `bytes`; 0 as long as that is not known.
+std::size_t PacketBytes(std::string_view bytes);
+// Whether the reply is the one the line describes; `group` gets what "cas=*" stood for.
+bool PacketFits(std::string_view reply, std::string_view text, std::string& group);
 
 }  // namespace podcache::transcript

@@ -38,12 +38,12 @@ void AddService(const ServerSnapshot& s, const CounterTotals& totals, FamilyList
   out.Begin(MetricType::Counter, "protocol_commands_total", "Requests by protocol.");
   out.Series({{"protocol", "text"}}, totals[Counter::kTextCommands]);
   out.Series({{"protocol", "meta"}}, 0.0);
-  out.Series({{"protocol", "binary"}}, 0.0);
+  out.Series({{"protocol", "binary"}}, totals[Counter::kBinaryCommands]);
   out.Begin(MetricType::Counter, "protocol_errors_total",
             "Requests answered with an error or by closing the connection.");
   out.Series({{"protocol", "text"}}, totals[Counter::kProtocolErrors]);
   out.Series({{"protocol", "meta"}}, 0.0);
-  out.Series({{"protocol", "binary"}}, 0.0);
+  out.Series({{"protocol", "binary"}}, totals[Counter::kBinaryErrors]);
   for (const auto& [name, help] :
        {std::pair{"lease_wins_total", "Leases of the meta protocol given to a client."},
         std::pair{"lease_waits_total", "Clients told that another one has the lease."}}) {

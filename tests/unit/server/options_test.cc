@@ -142,7 +142,6 @@ TEST(Options, RefusesInOneLineThatNamesTheOption) {
       {{"-a", "1777"}, "-a"},
       {{"-U", "11211"}, "UDP"},
       {{"-U", "-1"}, "UDP"},
-      {{"-B", "binary"}, "binary"},
       {{"-B", "proto"}, "one of ascii, binary, auto"},
       {{"-Y", ""}, "-Y"},
       {{"-Y", "/x", "-B", "auto"}, "-Y and -B auto exclude each other"},
@@ -172,7 +171,7 @@ TEST(Options, RefusesInOneLineThatNamesTheOption) {
       {{"-o", "ssl_key=/x"}, "not supported by this release"},
       {{"-l", "host:99999"}, "-l"},
       {{"-l", ","}, "-l"},
-      {{"-l", "proto[binary]:127.0.0.1"}, "binary"},
+      {{"-l", "proto[proxy]:127.0.0.1"}, "proxy"},
       {{"-l", "mtls:127.0.0.1"}, "mtls"},
       {{"-l", "127.0.0.1", "--loopback"}, "exclude"},
       {{"-p", "0"}, "nothing to listen on"},
@@ -188,6 +187,18 @@ TEST(Options, RefusesInOneLineThatNamesTheOption) {
     EXPECT_FALSE(parsed.ok) << refusal.arguments[0] << " " << refusal.arguments.back();
     EXPECT_THAT(parsed.error, HasSubstr(refusal.message));
   }
+}
+
+TEST(Options, ProtocolOfTheSockets) {
+  EXPECT_EQ(Parse({}).options.protocol, WireProtocol::kNegotiating);
+  EXPECT_EQ(Parse({}).options.settings.binding_protocol, "auto-negotiate");
+  const Parsed binary = Parse({"-B", "binary"});
+  EXPECT_EQ(binary.options.tcp_defaults().protocol, WireProtocol::kBinary);
+  EXPECT_EQ(binary.options.settings.binding_protocol, "binary");
+  const Parsed text = Parse({"--protocol=ascii"});
+  EXPECT_EQ(text.options.tcp_defaults().protocol, WireProtocol::kText);
+  EXPECT_EQ(text.options.settings.binding_protocol, "ascii");
+  EXPECT_EQ(Parse({"-B", "binary", "-B", "auto"}).options.protocol, WireProtocol::kNegotiating);
 }
 
 TEST(Options, AcceptsWhatIsWithoutEffect) {
@@ -229,7 +240,7 @@ TEST(ListenSpecs, ReadsEveryForm) {
   std::string error;
   ASSERT_TRUE(ParseListenSpecs(
       {"127.0.0.1,[::1]:5", "::1", "tag_x_:10.0.0.1:7,tag[a b]:h", "proto[ascii]:tag_y:[::]:9"},
-      11211, specs, error))
+      {11211}, specs, error))
       << error;
   std::vector<std::string> seen;
   for (const ListenSpec& spec : specs) seen.push_back(spec.host + " " + std::to_string(spec.port));
@@ -237,17 +248,32 @@ TEST(ListenSpecs, ReadsEveryForm) {
       seen, ElementsAre("127.0.0.1 11211", "::1 5", "::1 11211", "10.0.0.1 7", "h 11211", ":: 9"));
 }
 
-TEST(ListenSpecs, LoopbackAndEverywhere) {
-  std::vector<std::vector<net::SocketAddress>> groups;
+TEST(ListenSpecs, EachHasItsProtocol) {
+  std::vector<ListenSpec> specs;
   std::string error;
-  ASSERT_TRUE(ResolveListenAddresses({}, true, 5, groups, error));
+  ASSERT_TRUE(ParseListenSpecs({"a,proto[ascii]:b,proto[negotiating]:c,tag_x:proto[binary]:d"},
+                               {5, WireProtocol::kBinary}, specs, error))
+      << error;
+  std::vector<WireProtocol> seen;
+  for (const ListenSpec& spec : specs) seen.push_back(spec.protocol);
+  EXPECT_THAT(seen, ElementsAre(WireProtocol::kBinary, WireProtocol::kText,
+                                WireProtocol::kNegotiating, WireProtocol::kBinary));
+  EXPECT_FALSE(ParseListenSpecs({"proto[x]:a"}, {}, specs, error));
+  EXPECT_THAT(error, HasSubstr("\"x\""));
+}
+
+TEST(ListenSpecs, LoopbackAndEverywhere) {
+  std::vector<ListenGroup> groups;
+  std::string error;
+  ASSERT_TRUE(ResolveListenAddresses({}, true, {5, WireProtocol::kText}, groups, error));
   ASSERT_EQ(groups.size(), 1U);
-  EXPECT_EQ(groups[0][0].ToString(), "127.0.0.1:5");
-  EXPECT_EQ(groups[0][1].ToString(), "[::1]:5");
+  EXPECT_EQ(groups[0].addresses[0].ToString(), "127.0.0.1:5");
+  EXPECT_EQ(groups[0].addresses[1].ToString(), "[::1]:5");
+  EXPECT_EQ(groups[0].protocol, WireProtocol::kText);
   groups.clear();
-  ASSERT_TRUE(ResolveListenAddresses({}, false, 0, groups, error));
+  ASSERT_TRUE(ResolveListenAddresses({}, false, {0}, groups, error));
   EXPECT_TRUE(groups.empty());
-  EXPECT_FALSE(ResolveListenAddresses({{"no-such-host.invalid", 1}}, false, 5, groups, error));
+  EXPECT_FALSE(ResolveListenAddresses({{"no-such-host.invalid", 1}}, false, {5}, groups, error));
   EXPECT_THAT(error, HasSubstr("no-such-host.invalid"));
 }
 

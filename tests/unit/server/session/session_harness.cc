@@ -27,8 +27,10 @@ std::string Harness::Ask(std::string_view input) { return Connection(*this).Rece
 
 Connection::Connection(Harness& harness) : Connection(*harness.worker) {}
 
-Connection::Connection(net::WorkerHandler& worker, std::uint64_t id)
-    : worker_(worker), handler_(worker_.NewConnection({id, {}})), id_(id) {}
+Connection::Connection(net::WorkerHandler& worker, std::uint64_t id, WireProtocol protocol)
+    : worker_(worker),
+      handler_(worker_.NewConnection({id, {}, static_cast<std::uint8_t>(protocol)})),
+      id_(id) {}
 
 std::string Connection::Tick() {
   std::string sent;

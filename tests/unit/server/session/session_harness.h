@@ -20,6 +20,7 @@
 #include "server/session.h"
 #include "server/store/store.h"
 #include "server/watch/watch_hub.h"
+#include "server/wire_protocol.h"
 
 namespace podcache::testing {
 
@@ -74,7 +75,8 @@ class Harness {
 class Connection {
  public:
   explicit Connection(Harness& harness);
-  explicit Connection(net::WorkerHandler& worker, std::uint64_t id = 0);
+  explicit Connection(net::WorkerHandler& worker, std::uint64_t id = 0,
+                      WireProtocol protocol = WireProtocol::kNegotiating);
 
   // The bytes arrive with one read; returns what is sent until more input is wanted.
   std::string Receive(std::string_view bytes);

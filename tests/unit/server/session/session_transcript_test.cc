@@ -33,7 +33,7 @@ using Cutter = std::function<std::vector<std::string>(const std::string&, std::s
 class CaseRun {
  public:
   CaseRun(Harness& harness, const Cutter& cutter)
-      : harness_(harness), connection_(harness), cutter_(cutter) {}
+      : harness_(harness), connection_(std::in_place, harness), cutter_(cutter) {}
 
   // What went wrong, if anything.
   std::optional<std::string> Run(const Case& whole) {
@@ -41,12 +41,7 @@ class CaseRun {
       if (const auto problem = Step(line)) return problem;
     }
     Write();
-    if (connection_.closed()) return NothingLeft();
-    if (!connection_.AtRequestBoundary()) return "not at a request boundary";
-    received_ += connection_.Receive("version\r\n");
-    const std::string last = NextLine();
-    if (!last.starts_with("VERSION ")) return Problem("a VERSION line", last);
-    return NothingLeft();
+    return End();
   }
 
   std::size_t sent_bytes() const { return sent_bytes_; }
@@ -63,9 +58,29 @@ class CaseRun {
     return Problem("nothing more", received_);
   }
 
+  // What is wrong with the connection at the end of its part.
+  std::optional<std::string> End() {
+    if (connection_->closed()) return NothingLeft();
+    if (!connection_->AtRequestBoundary()) return "not at a request boundary";
+    if (is_binary_) {
+      received_ += connection_->Receive(transcript::EncodePacket(kNoop, ""));
+      const std::string last = NextPacket();
+      if (!transcript::PacketFits(last, kNoop, group_)) return Problem("the reply of a Noop", last);
+    } else {
+      received_ += connection_->Receive("version\r\n");
+      const std::string last = NextLine();
+      if (!last.starts_with("VERSION ")) return Problem("a VERSION line", last);
+    }
+    return NothingLeft();
+  }
+
   std::optional<std::string> Step(const Line& line) {
     if (line.kind == LineKind::kSend) {
       pending_ += transcript::Expand(line.text, group_);
+      return std::nullopt;
+    }
+    if (line.kind == LineKind::kSendPacket) {
+      pending_ += transcript::EncodePacket(line.text, group_);
       return std::nullopt;
     }
     Write();
@@ -86,19 +101,35 @@ class CaseRun {
         if (!transcript::Matches(got, line.text, group_)) return Problem(line.text, got);
         break;
       }
+      case LineKind::kExpectPacket: {
+        const std::string got = NextPacket();
+        if (!transcript::PacketFits(got, line.text, group_)) return Problem(line.text, Hex(got));
+        break;
+      }
+      case LineKind::kConnect:
+        if (const auto problem = End()) return problem;
+        connection_.emplace(harness_);
+        is_binary_ = false;
+        begun_ = false;
+        break;
       case LineKind::kClosed:
-        if (!connection_.closed()) return "still open, received " + received_;
+        if (!connection_->closed()) return "still open, received " + received_;
         break;
       case LineKind::kCut:
       case LineKind::kSend:
+      case LineKind::kSendPacket:
         break;
     }
     return std::nullopt;
   }
 
   void Write() {
+    if (!begun_ && !pending_.empty()) {
+      begun_ = true;
+      is_binary_ = pending_[0] == '\x80';
+    }
     for (const std::string& read : cutter_(pending_, sent_bytes_)) {
-      received_ += connection_.Receive(read);
+      received_ += connection_->Receive(read);
     }
     sent_bytes_ += pending_.size();
     pending_.clear();
@@ -112,13 +143,34 @@ class CaseRun {
     return line;
   }
 
+  std::string NextPacket() {
+    const std::size_t size = std::min(transcript::PacketBytes(received_), received_.size());
+    const std::string packet = received_.substr(0, size);
+    received_.erase(0, size);
+    return packet;
+  }
+
+  static std::string Hex(std::string_view bytes) {
+    std::string text;
+    for (const char byte : bytes) {
+      constexpr char kDigits[] = "0123456789abcdef";
+      text += kDigits[static_cast<unsigned char>(byte) >> 4];
+      text += kDigits[static_cast<unsigned char>(byte) & 15];
+    }
+    return text;
+  }
+
+  static constexpr std::string_view kNoop = "0a opaque=ffffffff";
+
   Harness& harness_;
-  Connection connection_;
+  std::optional<Connection> connection_;
   const Cutter& cutter_;
   std::string pending_;
   std::string received_;
   std::string group_;
   std::size_t sent_bytes_ = 0;
+  bool begun_ = false;
+  bool is_binary_ = false;
 };
 
 std::vector<std::string> Whole(const std::string& bytes, std::size_t) {

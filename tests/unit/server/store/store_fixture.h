@@ -127,8 +127,8 @@ class Client {
   StoreStatus Delete(std::string_view key, std::uint64_t compare_cas = 0) {
     return session_->Delete(session_->MakeKey(key), compare_cas);
   }
-  StoreStatus Touch(std::string_view key, std::int64_t exptime) {
-    return session_->Touch(session_->MakeKey(key), exptime);
+  StoreStatus Touch(std::string_view key, std::int64_t exptime, ItemMeta* meta = nullptr) {
+    return session_->Touch(session_->MakeKey(key), exptime, meta);
   }
   ArithmeticResult Arithmetic(std::string_view key, const ArithmeticOptions& options) {
     return session_->Arithmetic(session_->MakeKey(key), options);

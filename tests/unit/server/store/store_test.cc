@@ -210,6 +210,20 @@ TEST_F(StoreTest, TouchKeepsTheCasId) {
   EXPECT_EQ(client().Write("k", "w", {WriteMode::kCas, cas, false}).status, StoreStatus::kStored);
 }
 
+TEST_F(StoreTest, ATouchCanTellOfTheItem) {
+  ItemMeta meta;
+  EXPECT_EQ(client().Touch("k", now() + 5, &meta), StoreStatus::kNotFound);
+  for (const std::size_t bytes : {std::size_t{3}, std::size_t{100'000}}) {
+    client().Set("k", std::string(bytes, 'v'), 77);
+    EXPECT_EQ(client().Touch("k", now() + 5, &meta), StoreStatus::kOk);
+    EXPECT_EQ(meta.client_flags, 77u);
+    EXPECT_EQ(meta.value_bytes, bytes);
+    EXPECT_EQ(meta.exptime, now() + 5);
+    EXPECT_EQ(meta.cas, client().Cas("k"));
+    EXPECT_EQ(client().Write("k", "w", {WriteMode::kCas, meta.cas}).status, StoreStatus::kStored);
+  }
+}
+
 TEST_F(StoreTest, EveryWriteGivesAnotherCasId) {
   std::vector<std::uint64_t> seen;
   const auto fresh = [&] {

@@ -1,0 +1,64 @@
+// Gathers consecutive retrieval requests of the binary protocol and looks their keys up together,
+// so that the store overlaps their cache misses. The replies are the same as one by one.
+//
+// Threads: one worker. Ownership: keys are views into the receive buffer: Flush before it is given
+// up. Invariant: no other command runs while requests are pending.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "common/base/output_buffer.h"
+#include "server/command/event_log.h"
+#include "server/metrics/worker_counters.h"
+#include "server/protocol/binary_request.h"
+#include "server/store/store.h"
+
+namespace podcache::command {
+
+class BinaryGetBatch final : private store::ValueSink {
+ public:
+  BinaryGetBatch(store::StoreSession& session, metrics::WorkerCounters& counters,
+                 EventLog& events) noexcept
+      : session_(session), counters_(counters), events_(events) {}
+
+  // A request with other options must wait until what is pending is flushed.
+  bool Accepts(const store::ReadOptions& options) const noexcept {
+    return count_ == 0 ||
+           (options_.set_exptime == options.set_exptime && options_.exptime == options.exptime);
+  }
+  bool full() const noexcept { return count_ == store::StoreSession::kMaxBatch; }
+
+  // Neither when full nor with options that are not accepted.
+  void Add(const protocol::BinaryRequest& request, const store::ReadOptions& options) noexcept;
+  // Looks up what is pending and writes the replies.
+  void Flush(OutputBuffer& output);
+
+ private:
+  char* Begin(std::size_t index, const store::ItemMeta& meta) override;
+  void End(std::size_t index, const store::ItemMeta& meta) override;
+  void Pinned(std::size_t index, const store::ItemMeta& meta,
+              std::unique_ptr<PinnedBytes> value) override;
+  // Answers what was not found before `index`.
+  void AnswerMissesBefore(std::size_t index);
+  char* WriteHead(char* at, std::size_t index, const store::ItemMeta& meta) const noexcept;
+  void Count(std::size_t hits) noexcept;
+
+  store::StoreSession& session_;
+  metrics::WorkerCounters& counters_;
+  EventLog& events_;
+  store::ReadOptions options_;
+  std::array<store::Key, store::StoreSession::kMaxBatch> keys_;
+  std::array<protocol::BinaryHead, store::StoreSession::kMaxBatch> heads_;
+  std::array<store::StoreStatus, store::StoreSession::kMaxBatch> statuses_;
+  std::size_t count_ = 0;
+
+  // While the store answers.
+  OutputBuffer* output_ = nullptr;
+  std::size_t next_ = 0;  // Requests before this one are answered.
+  std::size_t item_bytes_ = 0;
+};
+
+}  // namespace podcache::command
