@@ -24,11 +24,7 @@ class BinaryExecutor {
  public:
   BinaryExecutor(store::StoreSession& session, metrics::WorkerCounters& counters,
                  AdminCommand& admin, EventLog& events, CommandExecutor& common) noexcept
-      : session_(session),
-        counters_(counters),
-        admin_(admin),
-        events_(events),
-        common_(common) {}
+      : session_(session), counters_(counters), admin_(admin), events_(events), common_(common) {}
 
   store::ReadOptions ReadOptionsFor(const protocol::BinaryRequest& request) noexcept;
 

@@ -52,9 +52,9 @@ TEST(BinaryEncoders, PacketsByteForByte) {
   EXPECT_EQ(Take(output), Header("\xff"sv, "\0\0"sv, "\0"sv, "\0\x82"sv, "\0\0\0\x0d"sv, kNoCas) +
                               "Out of memory");
   AppendBinaryNumber(Head(0x05), 0x1122334455667788, 9, output);
-  EXPECT_EQ(Take(output), Header("\x05"sv, "\0\0"sv, "\0"sv, "\0\0"sv, "\0\0\0\x08"sv,
-                                 "\0\0\0\0\0\0\0\x09"sv) +
-                              "\x11\x22\x33\x44\x55\x66\x77\x88");
+  EXPECT_EQ(Take(output),
+            Header("\x05"sv, "\0\0"sv, "\0"sv, "\0\0"sv, "\0\0\0\x08"sv, "\0\0\0\0\0\0\0\x09"sv) +
+                "\x11\x22\x33\x44\x55\x66\x77\x88");
   AppendBinaryVersion(Head(0x0b), "1.6.45", output);
   EXPECT_EQ(Take(output),
             Header("\x0b"sv, "\0\0"sv, "\0"sv, "\0\0"sv, "\0\0\0\x06"sv, kNoCas) + "1.6.45");
@@ -74,10 +74,10 @@ TEST(BinaryEncoders, HeadOfAnItem) {
                 "\xde\xad\xbe\xef");
   end = WriteBinaryItemHead(bytes, Head(0x0d, true), std::string(250, 'k'), 1, 1 << 20, 7);
   EXPECT_EQ(end, bytes + sizeof bytes);
-  EXPECT_EQ(std::string(bytes, kBinaryHeaderBytes + 4),
-            Header("\x0d"sv, "\0\xfa"sv, "\x04"sv, "\0\0"sv, "\0\x10\0\xfe"sv,
-                   "\0\0\0\0\0\0\0\x07"sv) +
-                std::string("\0\0\0\x01", 4));
+  EXPECT_EQ(
+      std::string(bytes, kBinaryHeaderBytes + 4),
+      Header("\x0d"sv, "\0\xfa"sv, "\x04"sv, "\0\0"sv, "\0\x10\0\xfe"sv, "\0\0\0\0\0\0\0\x07"sv) +
+          std::string("\0\0\0\x01", 4));
 }
 
 TEST(BinaryEncoders, TextsOfAllStatuses) {
@@ -109,9 +109,9 @@ TEST(BinaryEncoders, StatisticsFromText) {
                 "intera b" + end);
   EXPECT_EQ(packets("ERROR\r\n"),
             Header("\x10"sv, "\0\0"sv, "\0"sv, "\0\x01"sv, "\0\0\0\x09"sv, kNoCas) + "Not found");
-  EXPECT_EQ(packets("CLIENT_ERROR stats detail not allowed\r\n"),
-            Header("\x10"sv, "\0\0"sv, "\0"sv, "\0\x04"sv, "\0\0\0\x11"sv, kNoCas) +
-                "Invalid arguments");
+  EXPECT_EQ(
+      packets("CLIENT_ERROR stats detail not allowed\r\n"),
+      Header("\x10"sv, "\0\0"sv, "\0"sv, "\0\x04"sv, "\0\0\0\x11"sv, kNoCas) + "Invalid arguments");
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ std::string Encode(const Header& header) {
   bytes[1] = static_cast<char>(header.opcode);
   StoreBigEndian(bytes + 2, static_cast<std::uint16_t>(header.key));
   bytes[4] = static_cast<char>(header.extras);
-  bytes[5] = 1;                                    // Data type and
+  bytes[5] = 1;                                      // Data type and
   StoreBigEndian(bytes + 6, std::uint16_t{0xffff});  // vbucket are not looked at.
   StoreBigEndian(bytes + 8, header.body);
   bytes[12] = 'o', bytes[13] = 'p', bytes[14] = 'a', bytes[15] = 'q';
@@ -53,9 +53,9 @@ BinaryParseResult Parse(const std::string& input) {
 }
 
 TEST(BinaryParser, ReadsEveryFieldOfAStorageRequest) {
-  const std::string input =
-      Encode({0x01, 3, 8, 16, 0x0123456789abcdef}) + std::string("\x00\x00\x00\x07", 4) +
-      std::string("\xff\xff\xff\xfe", 4) + "keyvalue!" + "rest";
+  const std::string input = Encode({0x01, 3, 8, 16, 0x0123456789abcdef}) +
+                            std::string("\x00\x00\x00\x07", 4) +
+                            std::string("\xff\xff\xff\xfe", 4) + "keyvalue!" + "rest";
   BinaryRequest request;
   const BinaryParseResult result = BinaryParser::Parse(input, request);
   EXPECT_EQ(result.status, BinaryParseStatus::kRequest);
@@ -166,7 +166,8 @@ TEST(BinaryParser, RefusesEveryOtherShape) {
             EXPECT_EQ(result.consumed, kBinaryHeaderBytes);
             EXPECT_EQ(result.skip_bytes, extras + (key ? 1 : 0) + (value ? 1 : 0));
           } else {
-            EXPECT_EQ(result.status, legal ? BinaryParseStatus::kRequest : BinaryParseStatus::kFatal)
+            EXPECT_EQ(result.status,
+                      legal ? BinaryParseStatus::kRequest : BinaryParseStatus::kFatal)
                 << opcode << " with " << extras << " bytes of extras";
             if (!legal) {
               EXPECT_EQ(result.error, BinaryStatus::kInvalidArguments);
