@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "server/auth_session.h"
+#include "server/datagram_session.h"
 #include "server/negotiating_session.h"
 
 namespace podcache {
@@ -70,6 +71,11 @@ std::unique_ptr<net::ConnectionHandler> WorkerSession::NewConnection(
   }
   if (authenticator_ != nullptr) return std::make_unique<AuthSession>(*authenticator_);
   return NewSession(static_cast<WireProtocol>(info.socket_tag));
+}
+
+void WorkerSession::OnDatagram(std::uint8_t socket_tag, std::span<const char> requests,
+                               std::size_t max_reply_bytes, OutputBuffer& output) {
+  AnswerDatagram(*this, static_cast<WireProtocol>(socket_tag), requests, max_reply_bytes, output);
 }
 
 void WorkerSession::ConnectionClosed(const net::ConnectionInfo& info,

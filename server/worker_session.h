@@ -32,6 +32,8 @@ class WorkerSession final : public net::WorkerHandler {
   ~WorkerSession() override;
 
   std::unique_ptr<net::ConnectionHandler> NewConnection(const net::ConnectionInfo& info) override;
+  void OnDatagram(std::uint8_t socket_tag, std::span<const char> requests,
+                  std::size_t max_reply_bytes, OutputBuffer& output) override;
   void ConnectionClosed(const net::ConnectionInfo& info, net::CloseReason reason) noexcept override;
   void EndTurn() noexcept override;
   void CountBytes(std::uint64_t received, std::uint64_t sent) noexcept override;

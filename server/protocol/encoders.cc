@@ -47,6 +47,7 @@ constexpr std::array<std::string_view, kReplies> kTexts = {
     "CLIENT_ERROR watch commands not allowed\r\n",
     "ERROR cannot pipeline other commands before watch\r\n",
     "WATCHER_TOO_MANY log watcher limit reached\r\n",
+    "SERVER_ERROR reply too large for a datagram\r\n",
 };
 static_assert(!kTexts.back().empty(), "every reply has a text");
 

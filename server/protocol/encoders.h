@@ -47,6 +47,7 @@ enum class Reply : std::uint8_t {
   kWatchNotAllowed,
   kWatchPipelined,
   kTooManyWatchers,
+  kTooLargeForDatagram,
   kCount,
 };
 

@@ -250,6 +250,8 @@ class StoreSession {
   StoreSession& operator=(const StoreSession&) = delete;
 
   Key MakeKey(std::string_view bytes) const noexcept;
+  // False: items have no CAS ids (StoreOptions::cas).
+  bool has_cas() const noexcept;
 
   // Looks all keys up (at most kMaxBatch), in order. statuses[i] is kOk or kNotFound; the latter
   // also when an expiry was to be set and there is no memory for it.
