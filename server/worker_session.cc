@@ -56,6 +56,8 @@ WorkerSession::WorkerSession(store::Store& store, metrics::CounterRegistry& regi
       gets_(*session_, counters_, events_),
       binary_executor_(*session_, counters_, admin, events_, executor_),
       binary_gets_(*session_, counters_, events_),
+      meta_(*session_, counters_, executor_),
+      meta_gets_(*session_, counters_, executor_),
       commands_before_(counters_.commands.load(std::memory_order_relaxed)) {}
 
 WorkerSession::~WorkerSession() {
@@ -100,7 +102,9 @@ void WorkerSession::EndBatch(Counter protocol) noexcept {
   const std::uint64_t total = std::accumulate(requests_.begin(), requests_.end(), std::uint64_t{0});
   if (total == 0) return;
   WorkerCounters::Bump(counters_.commands, total);
-  counters_.Add(protocol, total);
+  counters_.Add(protocol, total - meta_requests_);
+  counters_.Add(Counter::kMetaCommands, meta_requests_);
+  meta_requests_ = 0;
   for (std::size_t i = 0; i < requests_.size(); ++i) {
     if (requests_[i] == 0) continue;
     counters_.AddDuration(static_cast<CommandClass>(i), duration_ns, requests_[i]);
