@@ -20,7 +20,6 @@ enum class Counter : std::uint8_t {
   kCmdSet,
   kCmdFlush,
   kCmdTouch,
-  kCmdMeta,
   kGetHits,
   kGetMisses,
   kGetExpired,
@@ -48,15 +47,6 @@ enum class Counter : std::uint8_t {
   kConnectionHandoffs,
   kAuthCmds,
   kAuthErrors,
-  kMetaErrors,
-  kMetaCommands,
-  // Leases, by what they were for.
-  kVivifyWins,
-  kRecacheWins,
-  kStaleWins,
-  kVivifyWaits,
-  kRecacheWaits,
-  kStaleWaits,
   kCount,
 };
 

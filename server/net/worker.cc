@@ -212,7 +212,6 @@ void Worker::Handle(ShareOut& message) {
 }
 
 void Worker::Handle(Leave&) {
-  LeaveDatagrams();
   Departure departure;
   HandlerGroup own_group;
   std::vector<HandlerGroup> groups;
@@ -245,7 +244,6 @@ void Worker::Handle(Leave&) {
 
 void Worker::Handle(Drain&) {
   draining_ = true;
-  LeaveDatagrams();
   for (Seat* seat = first_; seat != nullptr;) {
     Seat* const next = seat->next;
     // What has come before now is still answered.
@@ -257,7 +255,6 @@ void Worker::Handle(Drain&) {
 }
 
 void Worker::Handle(Stop&) {
-  LeaveDatagrams();
   while (first_ != nullptr) Close(*first_, CloseReason::kShutdown);
   ended_ = true;
 }

@@ -15,7 +15,8 @@ bool ParseUnsigned32(std::string_view token, std::uint32_t& out) noexcept;
 // Strict: an optional minus and digits, together at most kMaxNumber32Bytes. Lengths, exptimes
 // outside storage commands.
 bool ParseSigned32(std::string_view token, std::int32_t& out) noexcept;
-// Lenient, for storage commands: also a leading plus and any number of leading zeros.
+// Lenient, for storage commands: also a leading plus, any number of leading zeros, white space in
+// front, and anything behind a white space or zero byte; white space alone is 0.
 bool ParseExptime(std::string_view token, std::int64_t& out) noexcept;
 // Lenient. Client flags are the low 32 bits of an unsigned 64-bit number.
 bool ParseClientFlags(std::string_view token, std::uint32_t& out) noexcept;

@@ -158,10 +158,11 @@ ParseResult ParseAdministration(std::string_view arguments, std::size_t consumed
 }
 
 ParseResult ParseUnknown(std::string_view line, std::size_t consumed) noexcept {
+  const bool noreply = HasNoreply(line);
   TakeToken(line);
   // A browser, or somebody making one talk to a cache: what follows must not be run as commands.
   if (LastToken(line).starts_with("HTTP/")) return Close();
-  return Error(Reply::kError, consumed);
+  return Error(Reply::kError, consumed, noreply);
 }
 
 }  // namespace
@@ -182,7 +183,6 @@ ParseResult TextParser::Parse(std::string_view input, Request& request) noexcept
   }
 
   const std::string_view word = line.substr(0, line.find(' '));
-  if (FindMetaVerb(word)) return Complete(ParseStatus::kMeta, consumed);
   const std::string_view arguments = line.substr(word.size());
   const std::optional<Verb> verb = FindVerb(word);
   if (!verb) return ParseUnknown(line, consumed);

@@ -194,7 +194,8 @@ bool ItemTable::OverwriteInPlace(Found& found, const ItemFields& fields,
 
 bool ItemTable::SetValueInPlace(Found& found, std::string_view value,
                                 std::uint32_t access) noexcept {
-  const std::uint64_t h = found.header;
+  // Nobody has seen the new value yet.
+  const std::uint64_t h = found.header & ~header::kFetched;
   if (!IsOverwritable(h) ||
       Record::KeyOffset(h) + Record::KeyBytesOf(h) + value.size() > Record::BytesOf(h))
     return false;

@@ -79,7 +79,7 @@ Try StoreSession::Impl::ReplaceNumber(Partition& partition, const Key& key,
                                       Found& found, Moment moment) noexcept {
   ItemFields fields = found.record.Fields(found.header);
   fields.explicit_cas = ChosenCas(options.set_cas);
-  fields.state_bits &= header::kStateBits;
+  fields.state_bits &= header::kStale | header::kLeased;
   fields.access = AccessStamp(moment.now);
   fields.value_bytes = digits.size();
   if (options.set_exptime) fields.exptime = StoredExptime(options.new_exptime);

@@ -103,5 +103,31 @@ TEST(NumbersTest, ClientFlagsAreTheLow32Bits) {
   }
 }
 
+TEST(NumbersTest, WhiteSpaceInLenientNumbers) {
+  using namespace std::string_view_literals;
+  const auto exptime = [](std::string_view token) {
+    return Read<std::int64_t>(&ParseExptime, token);
+  };
+  const auto flags = [](std::string_view token) {
+    return Read<std::uint32_t>(&ParseClientFlags, token);
+  };
+  for (const std::string_view one : {"\t1"sv, "\r\v\f\t1"sv, "1\t"sv, "1\t2"sv, "1\rx"sv,
+                                     "\t+1\t"sv, "1\0"sv, "1\0x"sv, "\t01"sv}) {
+    EXPECT_EQ(exptime(one), 1) << one;
+    EXPECT_EQ(flags(one), 1U) << one;
+  }
+  for (const std::string_view zero : {"\t"sv, "\t\t"sv, "\tx"sv, "\t-"sv, "\t\0"sv}) {
+    EXPECT_EQ(exptime(zero), 0) << zero;
+    EXPECT_EQ(flags(zero), 0U) << zero;
+  }
+  for (const std::string_view bad : {"\0"sv, "\0001"sv, "x\t"sv, "-\t1"sv, "+\t"sv, "\t1x"sv,
+                                     "1x\t"sv, "\t99999999999999999999"sv}) {
+    EXPECT_EQ(exptime(bad), std::nullopt) << bad;
+    EXPECT_EQ(flags(bad), std::nullopt) << bad;
+  }
+  EXPECT_EQ(exptime("\t-5"), -5);
+  EXPECT_EQ(flags("\t-5"), std::nullopt);
+}
+
 }  // namespace
 }  // namespace podcache::protocol

@@ -270,6 +270,16 @@ TEST_F(StoreLeaseTest, TellsOfUse) {
   clock_.Advance(seconds(2));
   client().Arithmetic("k", {});
   EXPECT_FALSE(Read("k", Unnoticed()).fetched) << "a change is no fetch";
+  for (const std::uint64_t delta : {1u, 100u}) {
+    client().Get("k");
+    ArithmeticOptions add;
+    add.delta = delta;
+    client().Arithmetic("k", add);
+    EXPECT_FALSE(Read("k", Unnoticed()).fetched) << "nobody has seen the sum yet";
+    client().Get("k");
+    EXPECT_TRUE(Read("k", Unnoticed()).fetched);
+    client().Arithmetic("k", {});
+  }
   EXPECT_EQ(Read("k", Unnoticed()).idle_seconds, 0u);
   client().Touch("k", now() + 10);
   EXPECT_TRUE(Read("k", Unnoticed()).fetched);
