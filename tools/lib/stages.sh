@@ -13,6 +13,7 @@ build       |          | asan preset: everything, warnings as errors, address an
 unit        | build    | unit and property tests (asan)
 integration | build    | the real server on port 0: protocol, limits, resize, admin (asan)
 clients     |          | real client libraries: pymemcache, pylibmc, bmemcached, gomemcache, spymemcached, memjs (release with test hooks)
+differential |         | random conversations with memcached 1.6.45 and podcached, which must answer alike (30 s)
 fuzz-replay | build    | the fuzz corpora as ordinary tests (asan)
 reference   |          | the same protocol transcripts against memcached 1.6.45: what we claim to match, it does
 conformance | build    | memcached's own tests: 50 files by prove, testapp, memccapable (release with test hooks, asan)
@@ -68,6 +69,12 @@ stage_integration() { run_tests integration; }
 stage_clients() {
   build_preset hooks podcached
   "$python" -B "$top/tests/clients/run" "$top/build/hooks/bin/podcached"
+}
+
+# PODCACHE_DIFFERENTIAL_SECONDS: how long.
+stage_differential() {
+  build_preset hooks podcached
+  "$python" -B "$top/tests/differential/run" --seconds "${PODCACHE_DIFFERENTIAL_SECONDS:-30}" "$top/build/hooks/bin/podcached"
 }
 
 stage_fuzz-replay() { run_tests fuzz-replay; }

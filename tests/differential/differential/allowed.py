@@ -1,0 +1,185 @@
+"""The differences from memcached 1.6.45 that docs/protocol.md lists, and nothing else: each rule has the first cell of its row
+there. What follows such a difference in the same conversation is not compared."""
+import dataclasses
+import re
+
+from . import names
+
+NOT_A_NUMBER = b"CLIENT_ERROR cannot increment or decrement non-numeric value"
+BAD_FORMAT = b"CLIENT_ERROR bad command line format"
+STORAGE = rb"(?:set|add|replace|append|prepend|cas)"
+
+RULES = []
+
+
+@dataclasses.dataclass
+class Answers:
+    """Of one group of requests: what both said, whether they ended the connection, and all requests up to here."""
+    group: list
+    history: list
+    theirs: list
+    ours: list
+    their_end: bool
+    our_end: bool
+    waiting: bool
+    binary: bool
+
+    def has(self, pattern):
+        return any(re.search(pattern, request) for request in self.group)
+
+    def had(self, pattern):
+        return any(re.search(pattern, request) for request in self.history)
+
+    def first_difference(self):
+        return first_difference(self.theirs, self.ours)
+
+
+def first_difference(theirs, ours):
+    """The first entries that differ, None where one has no more."""
+    for other, mine in zip(theirs, ours):
+        if not same(other, mine):
+            return other, mine
+    at = min(len(theirs), len(ours))
+    return (theirs[at] if at < len(theirs) else None, ours[at] if at < len(ours) else None)
+
+
+def same(one, two):
+    """A far ttl may differ by the second that passed between the two requests."""
+    if one == two:
+        return True
+    far = re.compile(rb"(?<=[t=]~)\d+")
+    if far.sub(b"", one) != far.sub(b"", two):
+        return False
+    return all(abs(int(a) - int(b)) <= 1 for a, b in zip(far.findall(one), far.findall(two)))
+
+
+def all_same(theirs, ours):
+    return len(theirs) == len(ours) and all(same(*pair) for pair in zip(theirs, ours))
+
+
+def rule(row):
+    """Registers a rule for a row of docs/protocol.md."""
+    def register(function):
+        RULES.append((row, function))
+        return function
+    return register
+
+
+def undocumented(path):
+    with open(path) as document:
+        rows = {line.split("|")[1].strip() for line in document if line.startswith("|")}
+    return [row for row, _ in RULES if row not in rows]
+
+
+def reason(answers):
+    for words, applies in RULES:
+        if applies(answers):
+            return words
+    return None
+
+
+@rule("an over-long key in a retrieval line")
+def over_long_key(answers):
+    return answers.has(rb"^(get|gets|gat|gats) .*\S{251}") and b"" in answers.theirs
+
+
+@rule("a line above 2048 bytes that comes in one read")
+def long_line(answers):
+    return answers.our_end and not answers.their_end and re.search(rb"[^\n]{2049}", b"".join(answers.group)) is not None
+
+
+@rule("replies before a line or packet that closes the connection")
+def sent_before_close(answers):
+    return answers.our_end and answers.their_end and answers.ours[:len(answers.theirs)] == answers.theirs
+
+
+def without_padding(lines):
+    """Values that end in spaces, and the lengths that go with them."""
+    lines = [re.sub(rb"^((?:VALUE \S+ \d+|VA)) \d+| s\d+", rb"\1", line) for line in lines]
+    return [re.sub(rb" +(\r\n)?$", rb"\1", line) for line in lines]
+
+
+@rule("`decr` to fewer digits, `incr` that wraps")
+def unpadded(answers):
+    arithmetic = rb"^\x80[\x05\x06\x15\x16]" if answers.binary else rb"^(incr|decr|ma) "
+    return answers.had(arithmetic) and without_padding(answers.theirs) == without_padding(answers.ours)
+
+
+@rule("`incr`, `decr` on values like `-5`, `+5`, ` 5`, `5 `")
+def signed_value(answers):
+    other, mine = answers.first_difference()
+    if answers.binary:
+        return mine is not None and b"status=06" in mine and (other is None or b"status=00" in other)
+    return mine == NOT_A_NUMBER and other is not None and re.match(rb"\d+|HD|VA|VERSION", other) is not None
+
+
+@rule("exptime of a storage command beyond 32 bits")
+def late(answers):
+    for request in answers.history:
+        found = re.match(rb"%s +\S+ +\S+ +\s*([+-]?\d+)" % STORAGE, request)
+        if found and not -2**31 <= int(found.group(1)) < 2**31:
+            return True
+    return False
+
+
+@rule("a lone sign as exptime, length or number of a flag")
+def lone_sign(answers):
+    return answers.has(rb"^(%s|gat|gats|touch|ms|flush_all) .*(?<=[ ])[+-](?=[ \r\n])" % STORAGE) or answers.has(
+        rb"^m[sga] .* [TNRCEFDJ][+-](?=[ \r\n])")
+
+
+@rule("`noreply` on a storage command whose length cannot be read, or with too few arguments")
+def silent_errors(answers):
+    other, _ = answers.first_difference()
+    return other == BAD_FORMAT and answers.has(rb"^%s .*noreply *\r?\n" % STORAGE)
+
+
+@rule("`me` with a key in base64")
+def me_in_base64(answers):
+    other, mine = answers.first_difference()
+    return answers.has(rb"^me \S+ b") and other == b"EN" and mine is not None and mine.startswith(b"ME ")
+
+
+@rule("`ms` with a flag that is no letter")
+def ms_swallows(answers):
+    return answers.has(rb"^ms +\S+ +\d+ +(.* +)?[^A-Za-z ]") and BAD_FORMAT in answers.theirs
+
+
+@rule("an item that a flag of a base64 request created or replaced")
+def base64_echo(answers):
+    theirs = answers.theirs
+    for key in names.BINARY_KEYS:
+        theirs = [line.replace(b" k" + key, b" k" + names.in_base64(key) + b" b") for line in theirs]
+    return theirs != answers.theirs and all_same(theirs, answers.ours)
+
+
+@rule("`ma` with E, more digits than before")
+def arithmetic_cas(answers):
+    unique = re.compile(rb" c(\d+|CAS)")
+    return answers.had(rb"^ma .* E\d") and [unique.sub(b"", line) for line in answers.theirs] == [
+        unique.sub(b"", line) for line in answers.ours]
+
+
+@rule("arithmetic with a CAS id on an empty or long value")
+def compares_first(answers):
+    other, mine = answers.first_difference()
+    if answers.binary:
+        return mine is not None and b"status=02" in mine and (other is None or b"status=06" in other)
+    return answers.has(rb"^ma .* C\d") and other == NOT_A_NUMBER and mine is not None and mine.startswith(b"EX")
+
+
+@rule("an unfinished data block")
+def early(answers):
+    return answers.waiting and answers.ours[:len(answers.theirs)] == answers.theirs
+
+
+@rule("`t` of an item created by N with a negative ttl")
+def born_expired(answers):
+    ttl = re.compile(rb"[t=](~4294967\d\d|0)")
+    return answers.had(rb" N-") and [ttl.sub(b"", line) for line in answers.theirs] == [
+        ttl.sub(b"", line) for line in answers.ours]
+
+
+@rule("an unknown opcode with extras or key")
+def unknown_opcode(answers):
+    return answers.binary and answers.their_end and not answers.our_end and any(b"status=81" in line for line in answers.ours)

@@ -1,0 +1,127 @@
+"""The two servers on Unix sockets, and a conversation with one of them."""
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+
+from . import names
+
+SILENCE_SECONDS = 0.4  # A server that has not answered the mark by then waits for more input.
+TEXT_MARK = b"version\r\n"
+BINARY_MARK_OPAQUE = b"\xfe\xed\xfa\xce"
+BINARY_MARK = b"\x80\x0a" + bytes(10) + BINARY_MARK_OPAQUE + bytes(8)
+BINARY_MARK_REPLY = b"\x81\x0a" + bytes(10) + BINARY_MARK_OPAQUE + bytes(8)
+
+
+class Server:
+    def __init__(self, name, command):
+        self.name = name
+        self.folder = tempfile.mkdtemp(prefix="podcache-differential-")
+        self.path = os.path.join(self.folder, "socket")
+        self.log = open(os.path.join(self.folder, "log"), "w")
+        # Memory enough that nothing is evicted; one thread, so that what was sent first is done first.
+        options = ["-m", "1024", "-t", "1", "-s", self.path]
+        self.process = subprocess.Popen(command + options, stderr=self.log)
+        end = time.monotonic() + 60
+        while True:
+            try:
+                self.connect().close()
+                return
+            except OSError:
+                if self.process.poll() is not None or time.monotonic() > end:
+                    self.stop()
+                    raise SystemExit("%s does not start" % name)
+                time.sleep(0.02)
+
+    def connect(self):
+        connection = socket.socket(socket.AF_UNIX)
+        connection.settimeout(5)
+        connection.connect(self.path)
+        return connection
+
+    def errors(self):
+        with open(self.log.name, errors="replace") as log:
+            return log.read()[-4000:]
+
+    def alive(self):
+        return self.process.poll() is None
+
+    def stop(self):
+        if self.alive():
+            self.process.send_signal(signal.SIGTERM)
+            try:
+                self.process.wait(30)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+        if self.process.returncode:
+            print("%s ended with %d: %s" % (self.name, self.process.returncode, self.errors()))
+        self.log.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
+        return self.process.returncode
+
+
+class Conversation:
+    """One connection and one set of keys. `say` gives what came back before the mark, and how it ended."""
+
+    def __init__(self, server, binary, number):
+        self.connection = server.connect()
+        self.binary = binary
+        self.number = number
+        self.received = b""
+        self.ended = False
+        self.waiting = False
+
+    def say(self, requests, cuts=()):
+        mark = BINARY_MARK if self.binary else TEXT_MARK
+        data = names.real(b"".join(requests), self.number) + mark
+        self.waiting = False
+        try:
+            start = 0
+            for cut in sorted(cuts):
+                if start < cut < len(data):
+                    self.connection.sendall(data[start:cut])
+                    start = cut
+            self.connection.sendall(data[start:])
+            reply = self.until_mark()
+        except OSError:
+            self.ended = True
+            reply, self.received = self.received, b""
+        return names.template(reply, self.number)
+
+    def until_mark(self):
+        end = time.monotonic() + SILENCE_SECONDS
+        while True:
+            at = self.mark_end()
+            if at is not None:
+                reply, self.received = self.received[:at], self.received[at:]
+                return reply
+            left = end - time.monotonic()
+            if left <= 0:
+                self.waiting = True
+                break
+            self.connection.settimeout(left)
+            try:
+                piece = self.connection.recv(1 << 20)
+            except TimeoutError:
+                continue
+            if not piece:
+                self.ended = True
+                break
+            self.received += piece
+        reply, self.received = self.received, b""
+        return reply
+
+    def mark_end(self):
+        if self.binary:
+            at = self.received.find(BINARY_MARK_REPLY)
+            return None if at < 0 else at + len(BINARY_MARK_REPLY)
+        at = self.received.find(b"VERSION ")
+        line_end = self.received.find(b"\r\n", at)
+        return None if at < 0 or line_end < 0 else line_end + 2
+
+    def close(self):
+        self.connection.close()
