@@ -45,16 +45,6 @@ bool Text(Options& options, const string& text, string& error) {
   return true;
 }
 
-bool SetUdpPort(Options&, const string& text, string& error) {
-  std::int64_t port = 0;
-  if (!ReadInteger(text, -1, 65535, port)) {
-    error = NotANumber(text, -1, 65535);
-  } else if (port != 0) {
-    error = "UDP is not supported by this release; only 0 (off) is";
-  }
-  return error.empty();
-}
-
 bool SetUnixMode(Options& options, const string& text, string& error) {
   if (ReadOctalMode(text, options.settings.umask)) return true;
   error = "\"" + text + "\" is not an octal file mode up to 777";
@@ -114,7 +104,10 @@ bool AddAdminListen(Options& options, const string& text, string&) {
 constexpr OptionRow kRows[] = {
     {"-p,--port", "num", "11211", "TCP port to listen on; -1: any free port, 0: none",
      Number<[](Options& o, std::int64_t v) { o.port = static_cast<int>(v); }, -1, 65535>},
-    {"-U,--udp-port", "num", "0", "UDP port to listen on; 0: none", SetUdpPort},
+    {"-U,--udp-port", "num", "0",
+     "UDP port to listen on; -1: any free port, 0: none. TCP takes it too, unless -p is given",
+     Number<[](Options& o, std::int64_t v) { o.settings.udpport = static_cast<int>(v); }, -1,
+            65535>},
     {"-s,--unix-socket", "file", "none", "Unix socket to listen on, instead of TCP",
      Text<[](Options& o, const string& v) { o.unix_socket = v; }>},
     {"-a,--unix-mask", "mode", "700", "access mode of Unix sockets, octal", SetUnixMode},

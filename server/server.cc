@@ -49,6 +49,17 @@ watch::WatchSettings MakeWatchSettings(const Options& options,
   return settings;
 }
 
+// As the port file lists them.
+std::string PortLines(const std::string& transport, const std::vector<net::ListenSocket>& sockets) {
+  std::string text;
+  for (const net::ListenSocket& socket : sockets) {
+    if (socket.is_unix) continue;
+    text += transport + (socket.address.family() == AF_INET6 ? " INET6: " : " INET: ") +
+            std::to_string(socket.address.port()) + "\n";
+  }
+  return text;
+}
+
 std::uint64_t Microseconds(const timeval& time) {
   return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000 +
          static_cast<std::uint64_t>(time.tv_usec);
@@ -77,7 +88,7 @@ bool Server::Start(std::string& error) {
   std::vector<net::ListenSocket> sockets;
   return LoadAuthFile(error) && WatchSignals(error) && side_doors_->Check(error) &&
          side_doors_->Start(error) && StartStore(error) && StartWorkers(error) &&
-         OpenSockets(sockets, error) && WriteFiles(sockets, error) &&
+         OpenSockets(sockets, error) && OpenUdpSockets(error) && WriteFiles(sockets, error) &&
          side_doors_->Serve(RunningParts{*store_, *pool_, *runtime_, counters_, *this, clock_},
                             error) &&
          StartListening(std::move(sockets), error);
@@ -94,10 +105,14 @@ bool Server::LoadAuthFile(std::string& error) {
 
 bool Server::ResolveNames(std::string& error) {
   if (!options_.unix_socket.empty()) return true;
-  std::vector<ListenSpec> specs;
-  const ListenDefaults defaults = options_.tcp_defaults();
-  return ParseListenSpecs(options_.listen, defaults, specs, error) &&
-         ResolveListenAddresses(specs, options_.loopback, defaults, addresses_, error);
+  const auto resolve = [&](const ListenDefaults& defaults, std::vector<ListenGroup>& groups) {
+    std::vector<ListenSpec> specs;
+    return ParseListenSpecs(options_.listen, defaults, specs, error) &&
+           ResolveListenAddresses(specs, options_.loopback, defaults, groups, error);
+  };
+  const ListenDefaults udp = options_.udp_defaults();
+  return resolve(options_.tcp_defaults(), addresses_) &&
+         (udp.port == 0 || resolve(udp, udp_addresses_));
 }
 
 bool Server::WatchSignals(std::string& error) {
@@ -182,14 +197,20 @@ bool Server::OpenSockets(std::vector<net::ListenSocket>& sockets, std::string& e
   return true;
 }
 
+bool Server::OpenUdpSockets(std::string& error) {
+  for (const ListenGroup& group : udp_addresses_) {
+    const std::size_t first = udp_sockets_.size();
+    if (!net::ListenUdp(group.addresses, udp_sockets_, error)) return false;
+    for (std::size_t i = first; i < udp_sockets_.size(); ++i)
+      udp_sockets_[i].tag = static_cast<std::uint8_t>(group.protocol);
+  }
+  if (!udp_sockets_.empty()) udp_port_ = udp_sockets_.front().address.port();
+  return true;
+}
+
 bool Server::WriteFiles(const std::vector<net::ListenSocket>& sockets, std::string& error) {
   if (const char* const path = std::getenv("MEMCACHED_PORT_FILENAME"); path != nullptr) {
-    std::string text;
-    for (const net::ListenSocket& socket : sockets) {
-      if (socket.is_unix) continue;
-      text += socket.address.family() == AF_INET6 ? "TCP INET6: " : "TCP INET: ";
-      text += std::to_string(socket.address.port()) + "\n";
-    }
+    const std::string text = PortLines("TCP", sockets) + PortLines("UDP", udp_sockets_);
     if (!WritePortFile(path, text, error)) return false;
   }
   if (options_.pid_file.empty()) return true;
@@ -202,6 +223,7 @@ bool Server::StartListening(std::vector<net::ListenSocket> sockets, std::string&
     error = "cannot wait for clients";
     return false;
   }
+  pool_->ServeDatagrams(std::move(udp_sockets_));
   side_doors_->SetReady(true);
   LogInfo("Serving with " + std::to_string(sizes_.memory_limit_bytes) + " bytes of memory and " +
           std::to_string(sizes_.threads) + " threads");
@@ -288,6 +310,7 @@ command::SettingsReport Server::Settings() const {
   settings.item_size_max = sizes_.max_item_size_bytes;
   settings.verbosity = verbosity_.load();
   settings.domain_socket = options_.unix_socket;
+  settings.udpport = udp_port_;
   settings.tcpport = bound_.empty() ? 0 : bound_.front().port();
   for (const std::string& value : options_.listen)
     settings.inter += (settings.inter.empty() ? "" : ",") + value;

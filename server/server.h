@@ -71,6 +71,7 @@ class Server final : public command::ServerContext {
   bool StartStore(std::string& error);
   bool StartWorkers(std::string& error);
   bool OpenSockets(std::vector<net::ListenSocket>& sockets, std::string& error);
+  bool OpenUdpSockets(std::string& error);
   bool WriteFiles(const std::vector<net::ListenSocket>& sockets, std::string& error);
   bool StartListening(std::vector<net::ListenSocket> sockets, std::string& error);
   void Reload();
@@ -85,7 +86,10 @@ class Server final : public command::ServerContext {
   const std::int64_t start_unix_seconds_;
 
   std::vector<ListenGroup> addresses_;
+  std::vector<ListenGroup> udp_addresses_;
   std::vector<net::SocketAddress> bound_;
+  std::vector<net::ListenSocket> udp_sockets_;  // Until they are served.
+  int udp_port_ = 0;
   net::EventLoop loop_;
   net::WakeUp stop_signal_;
   std::vector<std::unique_ptr<net::Watch>> signal_watches_;

@@ -48,7 +48,7 @@ HandlerResult TextSession::OnInput(net::WorkerHandler& worker, std::span<const c
   turn.worker.StartBatch();
   const HandlerResult result = Run(turn);
   // The keys gathered so far are views into the input.
-  turn.worker.gets().Flush(output);
+  turn.worker.FlushReads(output);
   turn.worker.EndBatch(Counter::kTextCommands);
   return result;
 }
@@ -125,10 +125,11 @@ TextSession::Step TextSession::OnRequest(Turn& turn) {
       return StartKeys(turn, request);
     case ParseStatus::kRequest:
       return RunRequest(turn, request);
+    case ParseStatus::kMeta:
+      return RunMeta(turn, turn.input.substr(turn.at - parsed.consumed, parsed.consumed));
     case ParseStatus::kError:
       Answer(turn, parsed.error, parsed.noreply);
-      left_bytes_ = parsed.skip_bytes;
-      state_ = left_bytes_ > 0 ? State::kSkip : State::kRequest;
+      SkipBytes(parsed.skip_bytes);
       ++turn.used;
       return Step::kGoOn;
     case ParseStatus::kSkipLine:
@@ -148,6 +149,7 @@ TextSession::Step TextSession::StartKeys(Turn& turn, const protocol::Request& re
   read_options_ = turn.worker.executor().ReadOptionsFor(request);
   line_keys_ = 0;
   state_ = State::kKeys;
+  turn.worker.meta_gets().Flush(turn.output);
   if (!turn.worker.gets().Accepts(read_options_)) turn.worker.gets().Flush(turn.output);
   return OnKeys(turn);
 }
@@ -193,7 +195,7 @@ void TextSession::EndKeys(Turn& turn) {
 }
 
 TextSession::Step TextSession::RunRequest(Turn& turn, const protocol::Request& request) {
-  turn.worker.gets().Flush(turn.output);
+  turn.worker.FlushReads(turn.output);
   if (protocol::IsStorage(request.verb)) return StartValue(turn, request);
   ++turn.used;
   turn.worker.CountRequest(ClassOf(request.verb));
@@ -231,8 +233,7 @@ TextSession::Step TextSession::StartValue(Turn& turn, const protocol::Request& r
   const std::optional<Reply> refusal = turn.worker.executor().Prepare(request, handle_);
   if (refusal) {
     Answer(turn, *refusal, noreply_);
-    left_bytes_ = request.value_bytes + protocol::kLineEnd.size();
-    state_ = State::kSkip;
+    SkipBytes(request.value_bytes + protocol::kLineEnd.size());
     turn.worker.CountRequest(CommandClass::kStore);
     ++turn.used;
     return Step::kGoOn;
@@ -262,14 +263,23 @@ TextSession::Step TextSession::OnValueEnd(Turn& turn) {
     const char expected = protocol::kLineEnd[protocol::kLineEnd.size() - left_bytes_];
     if (turn.input[turn.at++] != expected) value_end_ok_ = false;
   }
+  state_ = State::kRequest;
+  ++turn.used;
+  if (meta_set_ != nullptr) {
+    EndMetaSet(turn);
+    return Step::kGoOn;
+  }
   command::CommandExecutor& executor = turn.worker.executor();
   const Reply reply =
       value_end_ok_ ? executor.Commit(verb_, compare_cas_, handle_) : executor.Abandon(handle_);
   Answer(turn, reply, noreply_);
-  state_ = State::kRequest;
   turn.worker.CountRequest(CommandClass::kStore);
-  ++turn.used;
   return Step::kGoOn;
+}
+
+void TextSession::SkipBytes(std::uint64_t n) noexcept {
+  left_bytes_ = n;
+  state_ = n > 0 ? State::kSkip : State::kRequest;
 }
 
 TextSession::Step TextSession::OnSkip(Turn& turn) {
@@ -294,7 +304,7 @@ TextSession::Step TextSession::OnSkipLine(Turn& turn) {
 }
 
 void TextSession::Answer(Turn& turn, Reply reply, bool noreply) {
-  turn.worker.gets().Flush(turn.output);
+  turn.worker.FlushReads(turn.output);
   command::Answer(reply, noreply, turn.worker.counters(), turn.output);
 }
 

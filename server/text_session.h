@@ -16,6 +16,7 @@
 
 #include "common/base/output_buffer.h"
 #include "server/net/request_handler.h"
+#include "server/pending_meta_set.h"
 #include "server/protocol/text_parser.h"
 #include "server/store/store.h"
 
@@ -67,9 +68,19 @@ class TextSession final : public net::ConnectionHandler {
   Step StartWatch(Turn& turn, const protocol::Request& request);
   void Answer(Turn& turn, protocol::Reply reply, bool noreply);
   void EndKeys(Turn& turn);
+  // The next bytes, whatever they are, belong to a refused request.
+  void SkipBytes(std::uint64_t n) noexcept;
+
+  // text_session_meta.cc
+  Step RunMeta(Turn& turn, std::string_view line);
+  void AddMetaGet(Turn& turn, const protocol::MetaRequest& request);
+  Step StartMetaSet(Turn& turn, const protocol::MetaRequest& request);
+  void EndMetaSet(Turn& turn);
 
   std::unique_ptr<net::ConnectionHandler> successor_;
   store::WriteHandle handle_;
+  std::unique_ptr<PendingMetaSet>
+      meta_set_;  // Whose value is arriving, if it is not a classic one.
   store::ReadOptions read_options_;
   std::uint64_t compare_cas_ = 0;
   std::uint64_t left_bytes_ = 0;  // Of what is skipped, or of a line end.

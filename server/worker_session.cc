@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "server/auth_session.h"
+#include "server/datagram_session.h"
 #include "server/negotiating_session.h"
 
 namespace podcache {
@@ -55,6 +56,8 @@ WorkerSession::WorkerSession(store::Store& store, metrics::CounterRegistry& regi
       gets_(*session_, counters_, events_),
       binary_executor_(*session_, counters_, admin, events_, executor_),
       binary_gets_(*session_, counters_, events_),
+      meta_(*session_, counters_, executor_),
+      meta_gets_(*session_, counters_, executor_),
       commands_before_(counters_.commands.load(std::memory_order_relaxed)) {}
 
 WorkerSession::~WorkerSession() {
@@ -70,6 +73,11 @@ std::unique_ptr<net::ConnectionHandler> WorkerSession::NewConnection(
   }
   if (authenticator_ != nullptr) return std::make_unique<AuthSession>(*authenticator_);
   return NewSession(static_cast<WireProtocol>(info.socket_tag));
+}
+
+void WorkerSession::OnDatagram(std::uint8_t socket_tag, std::span<const char> requests,
+                               std::size_t max_reply_bytes, OutputBuffer& output) {
+  AnswerDatagram(*this, static_cast<WireProtocol>(socket_tag), requests, max_reply_bytes, output);
 }
 
 void WorkerSession::ConnectionClosed(const net::ConnectionInfo& info,
@@ -94,7 +102,9 @@ void WorkerSession::EndBatch(Counter protocol) noexcept {
   const std::uint64_t total = std::accumulate(requests_.begin(), requests_.end(), std::uint64_t{0});
   if (total == 0) return;
   WorkerCounters::Bump(counters_.commands, total);
-  counters_.Add(protocol, total);
+  counters_.Add(protocol, total - meta_requests_);
+  counters_.Add(Counter::kMetaCommands, meta_requests_);
+  meta_requests_ = 0;
   for (std::size_t i = 0; i < requests_.size(); ++i) {
     if (requests_[i] == 0) continue;
     counters_.AddDuration(static_cast<CommandClass>(i), duration_ns, requests_[i]);

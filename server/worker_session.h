@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <utility>
 
 #include "common/base/clock.h"
 #include "server/command/admin_command.h"
@@ -17,8 +18,11 @@
 #include "server/command/command_options.h"
 #include "server/command/event_log.h"
 #include "server/command/get_batch.h"
+#include "server/command/meta_command.h"
+#include "server/command/meta_get.h"
 #include "server/metrics/worker_counters.h"
 #include "server/net/request_handler.h"
+#include "server/pending_meta_set.h"
 #include "server/session.h"
 #include "server/store/store.h"
 
@@ -32,6 +36,8 @@ class WorkerSession final : public net::WorkerHandler {
   ~WorkerSession() override;
 
   std::unique_ptr<net::ConnectionHandler> NewConnection(const net::ConnectionInfo& info) override;
+  void OnDatagram(std::uint8_t socket_tag, std::span<const char> requests,
+                  std::size_t max_reply_bytes, OutputBuffer& output) override;
   void ConnectionClosed(const net::ConnectionInfo& info, net::CloseReason reason) noexcept override;
   void EndTurn() noexcept override;
   void CountBytes(std::uint64_t received, std::uint64_t sent) noexcept override;
@@ -43,6 +49,18 @@ class WorkerSession final : public net::WorkerHandler {
   command::GetBatch& gets() noexcept { return gets_; }
   command::BinaryExecutor& binary_executor() noexcept { return binary_executor_; }
   command::BinaryGetBatch& binary_gets() noexcept { return binary_gets_; }
+  command::MetaCommand& meta() noexcept { return meta_; }
+  command::MetaGetBatch& meta_gets() noexcept { return meta_gets_; }
+  // Answers the reads gathered so far, before anything else is answered. Only one kind is pending.
+  void FlushReads(OutputBuffer& output) {
+    gets_.Flush(output);
+    meta_gets_.Flush(output);
+  }
+  // One is kept for the next that needs it.
+  std::unique_ptr<PendingMetaSet> TakePendingSet() {
+    return spare_set_ != nullptr ? std::move(spare_set_) : std::make_unique<PendingMetaSet>();
+  }
+  void GivePendingSet(std::unique_ptr<PendingMetaSet> set) noexcept { spare_set_ = std::move(set); }
   metrics::WorkerCounters& counters() noexcept { return counters_; }
   // Null where nobody may watch.
   watch::WatchHub* watch() noexcept { return watch_; }
@@ -53,6 +71,10 @@ class WorkerSession final : public net::WorkerHandler {
   void StartBatch() noexcept;
   void CountRequest(metrics::CommandClass command_class) noexcept {
     ++requests_[static_cast<std::size_t>(command_class)];
+  }
+  void CountMetaRequest(metrics::CommandClass command_class) noexcept {
+    CountRequest(command_class);
+    ++meta_requests_;
   }
   // `protocol` counts them.
   void EndBatch(metrics::Counter protocol) noexcept;
@@ -70,9 +92,13 @@ class WorkerSession final : public net::WorkerHandler {
   command::GetBatch gets_;
   command::BinaryExecutor binary_executor_;
   command::BinaryGetBatch binary_gets_;
+  command::MetaCommand meta_;
+  command::MetaGetBatch meta_gets_;
+  std::unique_ptr<PendingMetaSet> spare_set_;
 
   std::array<std::uint32_t, metrics::WorkerCounters::kClasses> requests_{};
-  std::uint64_t commands_before_;  // Of the counters' previous user.
+  std::uint32_t meta_requests_ = 0;  // Of those.
+  std::uint64_t commands_before_;    // Of the counters' previous user.
   bool in_turn_ = false;
   std::chrono::nanoseconds turn_start_{0};
   // When the last batch of this turn was done: the next one's start.

@@ -127,6 +127,8 @@ bool BinaryExecutor::Prepare(const BinaryRequest& request, store::WriteHandle& h
 
 void BinaryExecutor::Commit(const BinaryHead& head, std::uint64_t compare_cas,
                             store::WriteHandle& handle, OutputBuffer& output) {
+  // As in memcached: without CAS ids writes compare nothing.
+  if (!session_.has_cas()) compare_cas = 0;
   const protocol::Verb verb = TextVerb(head.verb, compare_cas);
   store::WriteOptions options;
   options.mode = ModeOf(verb);

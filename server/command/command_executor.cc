@@ -123,8 +123,12 @@ Reply CommandExecutor::Abandon(store::WriteHandle& handle) {
 
 std::int64_t CommandExecutor::Absolute(std::int64_t exptime) noexcept {
   if (exptime == 0) return store::kNeverExpires;
+  return AbsoluteExptime(exptime, Now());
+}
+
+std::int64_t CommandExecutor::Now() noexcept {
   if (now_seconds_ == 0) now_seconds_ = clock_.WallSeconds();
-  return AbsoluteExptime(exptime, now_seconds_);
+  return now_seconds_;
 }
 
 Reply CommandExecutor::Delete(const Request& request) {

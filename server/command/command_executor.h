@@ -51,6 +51,8 @@ class CommandExecutor {
   // Writes, and tells of it as `verb`.
   store::WriteResult Store(protocol::Verb verb, store::WriteHandle& handle,
                            const store::WriteOptions& options);
+  // The time of this batch, in seconds of the Unix epoch.
+  std::int64_t Now() noexcept;
   // The counts of a comparing write, and of refused items.
   void CountCas(store::StoreStatus status) noexcept;
   void CountRefusal(store::StoreStatus status) noexcept;

@@ -18,4 +18,10 @@ constexpr std::int64_t AbsoluteExptime(std::int64_t exptime, std::int64_t now_se
   return exptime > now_seconds ? exptime : store::kExpiredImmediately;
 }
 
+// What is left of a stored exptime, as replies show it: -1 for ever.
+constexpr std::int64_t SecondsLeft(std::int64_t exptime, std::int64_t now_seconds) noexcept {
+  if (exptime == store::kNeverExpires) return -1;
+  return exptime > now_seconds ? exptime - now_seconds : 0;
+}
+
 }  // namespace podcache::command

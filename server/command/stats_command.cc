@@ -136,7 +136,7 @@ void StatsCommand::General(OutputBuffer& out) {
   AppendStat("cmd_set", Sum(Counter::kCmdSet), out);
   AppendStat("cmd_flush", Sum(Counter::kCmdFlush), out);
   AppendStat("cmd_touch", Sum(Counter::kCmdTouch), out);
-  AppendStat("cmd_meta", 0, out);
+  AppendStat("cmd_meta", Sum(Counter::kCmdMeta), out);
   for (const auto& [name, counter] : kCommandCounters) AppendStat(name, Sum(counter), out);
   if (settings.idle_timeout != 0) AppendStat("idle_kicks", server.idle_kicks, out);
   AppendStat("auth_cmds", Sum(Counter::kAuthCmds), out);

@@ -20,6 +20,7 @@ enum class Counter : std::uint8_t {
   kCmdSet,
   kCmdFlush,
   kCmdTouch,
+  kCmdMeta,
   kGetHits,
   kGetMisses,
   kGetExpired,
@@ -47,6 +48,15 @@ enum class Counter : std::uint8_t {
   kConnectionHandoffs,
   kAuthCmds,
   kAuthErrors,
+  kMetaErrors,
+  kMetaCommands,
+  // Leases, by what they were for.
+  kVivifyWins,
+  kRecacheWins,
+  kStaleWins,
+  kVivifyWaits,
+  kRecacheWaits,
+  kStaleWaits,
   kCount,
 };
 

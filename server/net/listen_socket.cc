@@ -28,14 +28,20 @@ void Switch(int fd, int level, int option, int value) {
   ::setsockopt(fd, level, option, &value, sizeof(value));
 }
 
+// Of a socket for datagrams, instead of a backlog.
+constexpr int kDatagrams = -1;
+
 // 0, or the error number.
-int OpenTcp(const SocketAddress& address, int backlog, ListenSocket& socket) {
-  FileDescriptor fd(::socket(address.family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+int Open(const SocketAddress& address, int backlog, ListenSocket& socket) {
+  const bool stream = backlog != kDatagrams;
+  const int type = (stream ? SOCK_STREAM : SOCK_DGRAM) | SOCK_NONBLOCK | SOCK_CLOEXEC;
+  FileDescriptor fd(::socket(address.family(), type, 0));
   if (!fd.valid()) return errno;
-  Switch(fd.get(), SOL_SOCKET, SO_REUSEADDR, 1);
+  // For UDP it would let a second server take the port.
+  if (stream) Switch(fd.get(), SOL_SOCKET, SO_REUSEADDR, 1);
   if (address.family() == AF_INET6) Switch(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, 1);
   if (::bind(fd.get(), reinterpret_cast<const sockaddr*>(&address.storage), address.length) != 0 ||
-      ::listen(fd.get(), backlog) != 0) {
+      (stream && ::listen(fd.get(), backlog) != 0)) {
     return errno;
   }
   socket.address.length = sizeof(socket.address.storage);
@@ -57,7 +63,7 @@ int OpenAll(std::vector<SocketAddress>& addresses, int backlog, std::vector<List
     const bool any_port = address.port() == 0;
     if (any_port) address.set_port(chosen);
     ListenSocket socket;
-    const int number = OpenTcp(address, backlog, socket);
+    const int number = Open(address, backlog, socket);
     if (number == 0) {
       if (any_port) chosen = socket.address.port();
       opened.push_back(std::move(socket));
@@ -80,10 +86,8 @@ bool SomebodyListens(const sockaddr_un& address) {
   return result == 0 || errno == EAGAIN;
 }
 
-}  // namespace
-
-bool ListenTcp(std::vector<SocketAddress> addresses, int backlog,
-               std::vector<ListenSocket>& sockets, std::string& error) {
+bool Listen(std::vector<SocketAddress> addresses, int backlog, std::vector<ListenSocket>& sockets,
+            std::string& error) {
   const bool any_port = std::all_of(addresses.begin(), addresses.end(),
                                     [](const SocketAddress& one) { return one.port() == 0; });
   for (int attempt = 1;; ++attempt) {
@@ -99,6 +103,18 @@ bool ListenTcp(std::vector<SocketAddress> addresses, int backlog,
                               : Failure(addresses[failed].ToString(), number);
     return false;
   }
+}
+
+}  // namespace
+
+bool ListenTcp(std::vector<SocketAddress> addresses, int backlog,
+               std::vector<ListenSocket>& sockets, std::string& error) {
+  return Listen(std::move(addresses), backlog, sockets, error);
+}
+
+bool ListenUdp(std::vector<SocketAddress> addresses, std::vector<ListenSocket>& sockets,
+               std::string& error) {
+  return Listen(std::move(addresses), kDatagrams, sockets, error);
 }
 
 bool IsValidUnixPath(const std::string& path) {

@@ -1,4 +1,4 @@
-// Sockets that wait for clients: TCP of both families, and Unix sockets.
+// Sockets that wait for clients: TCP and UDP of both families, and Unix sockets.
 //
 // Each family has a socket of its own (an IPv6 socket never takes IPv4 clients), so that either may
 // be missing.
@@ -19,7 +19,7 @@ struct ListenSocket {
   FileDescriptor fd;
   bool is_unix = false;
   std::uint8_t tag = 0;   // Given to the handlers of its clients.
-  SocketAddress address;  // As bound, with the port the kernel chose. TCP only.
+  SocketAddress address;  // As bound, with the port the kernel chose. TCP and UDP only.
   std::string path;       // Unix only; removed by RemoveUnixPath.
 };
 
@@ -28,6 +28,10 @@ struct ListenSocket {
 // passed over as long as one address is left; any other failure ends it: false with a reason.
 bool ListenTcp(std::vector<SocketAddress> addresses, int backlog,
                std::vector<ListenSocket>& sockets, std::string& error);
+
+// The same for UDP, which has no queue of clients.
+bool ListenUdp(std::vector<SocketAddress> addresses, std::vector<ListenSocket>& sockets,
+               std::string& error);
 
 // A file left behind by a server that is gone is replaced; one in use is an error, as is a file
 // that is no socket.

@@ -83,7 +83,11 @@ class WorkerHandler {
  public:
   virtual ~WorkerHandler() = default;
   virtual std::unique_ptr<ConnectionHandler> NewConnection(const ConnectionInfo& info) = 0;
-  // The end of one, before its handler goes.
+  // One datagram's requests, all of them. The whole reply is appended to `output`, which is empty
+  // before: at most `max_reply_bytes`, nothing if there is no reply. Nothing is kept.
+  virtual void OnDatagram(std::uint8_t socket_tag, std::span<const char> requests,
+                          std::size_t max_reply_bytes, OutputBuffer& output) = 0;
+  // The end of a connection, before its handler goes.
   virtual void ConnectionClosed(const ConnectionInfo&, CloseReason) noexcept {}
   // Called once at the end of each event-loop turn, before the worker may sleep.
   virtual void EndTurn() noexcept = 0;

@@ -212,6 +212,7 @@ void Worker::Handle(ShareOut& message) {
 }
 
 void Worker::Handle(Leave&) {
+  LeaveDatagrams();
   Departure departure;
   HandlerGroup own_group;
   std::vector<HandlerGroup> groups;
@@ -244,6 +245,7 @@ void Worker::Handle(Leave&) {
 
 void Worker::Handle(Drain&) {
   draining_ = true;
+  LeaveDatagrams();
   for (Seat* seat = first_; seat != nullptr;) {
     Seat* const next = seat->next;
     // What has come before now is still answered.
@@ -255,6 +257,7 @@ void Worker::Handle(Drain&) {
 }
 
 void Worker::Handle(Stop&) {
+  LeaveDatagrams();
   while (first_ != nullptr) Close(*first_, CloseReason::kShutdown);
   ended_ = true;
 }

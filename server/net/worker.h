@@ -28,6 +28,7 @@
 #include "common/base/mutex.h"
 #include "common/base/output_buffer.h"
 #include "server/net/connection.h"
+#include "server/net/datagram_socket.h"
 #include "server/net/event_loop.h"
 #include "server/net/request_handler.h"
 #include "server/net/worker_settings.h"
@@ -90,10 +91,15 @@ class Worker {
   struct ShareOut {
     std::uint64_t keep;
   };
+  // Also answers what comes to these UDP sockets, which it shares with the others.
+  struct ServeDatagrams {
+    std::vector<DatagramSocket> sockets;
+  };
   struct Leave {};  // Gives everything away and ends.
   struct Drain {};  // Answers what has come, then closes every connection as it becomes idle.
   struct Stop {};   // Closes everything and ends.
-  using Message = std::variant<NewConnection, Arrival, Adoption, ShareOut, Leave, Drain, Stop>;
+  using Message =
+      std::variant<NewConnection, Arrival, Adoption, ShareOut, ServeDatagrams, Leave, Drain, Stop>;
 
   // Counts the connections inside as this worker's from now on.
   void Post(Message message);
@@ -123,6 +129,14 @@ class Worker {
     bool streaming = false;
     bool counted_throttled = false;
   };
+  struct DatagramSeat {
+    DatagramSeat(Worker& owner, const DatagramSocket& shared) : worker(owner), socket(shared) {}
+    Worker& worker;
+    DatagramSocket socket;
+    Watch readable;
+    Watch writable;
+    std::size_t charged_bytes = 0;
+  };
   struct Adopted {
     std::unique_ptr<WorkerHandler> handler;
     std::size_t connections = 0;
@@ -139,6 +153,7 @@ class Worker {
   void Handle(Arrival& message);
   void Handle(Adoption& message);
   void Handle(ShareOut& message);
+  void Handle(ServeDatagrams& message);
   void Handle(Leave& message);
   void Handle(Drain& message);
   void Handle(Stop& message);
@@ -161,6 +176,10 @@ class Worker {
   bool TryPassOn(Seat& seat);
   void ReleaseAdopted(WorkerHandler& handler);
   void KickIdle();
+
+  // worker_datagrams.cc
+  void Review(DatagramSeat& seat);
+  void LeaveDatagrams();
 
   void LinkLast(Seat& seat);
   void Unlink(Seat& seat);
@@ -193,6 +212,7 @@ class Worker {
   std::vector<Seat*> running_;
   std::vector<Seat*> streaming_;
   std::vector<Adopted> adopted_;
+  std::vector<std::unique_ptr<DatagramSeat>> datagrams_;
   std::chrono::nanoseconds turn_start_{0};
   bool in_turn_ = false;
   bool draining_ = false;

@@ -39,6 +39,7 @@ bool WorkerPool::AddWorkers(std::uint32_t count) {
     if (!complete) break;
     grown = true;
     MutexLock lock(mutex_);
+    GiveDatagramsLocked(*worker);
     workers_.push_back(std::move(worker));
     running_.store(static_cast<std::uint32_t>(workers_.size()));
   }
@@ -97,6 +98,21 @@ bool WorkerPool::Admit(std::unique_ptr<Transport>& transport, const PeerAddress&
   return true;
 }
 
+void WorkerPool::ServeDatagrams(std::vector<ListenSocket> sockets) {
+  MutexLock lock(mutex_);
+  datagram_sockets_ = std::move(sockets);
+  for (const auto& worker : workers_) GiveDatagramsLocked(*worker);
+}
+
+void WorkerPool::GiveDatagramsLocked(Worker& worker) {
+  if (datagram_sockets_.empty()) return;
+  Worker::ServeDatagrams message;
+  for (const ListenSocket& socket : datagram_sockets_) {
+    message.sockets.emplace_back(socket.fd.get(), socket.tag);
+  }
+  worker.Post(std::move(message));
+}
+
 std::unique_ptr<Connection> WorkerPool::PassOn(std::unique_ptr<Connection> connection,
                                                std::uint64_t below) {
   MutexLock lock(mutex_);
@@ -148,6 +164,7 @@ void WorkerPool::Stop(std::chrono::nanoseconds drain_time) {
   for (const auto& worker : workers) worker->Post(Worker::Stop{});
   for (const auto& worker : workers) worker->Join();
   MutexLock lock(mutex_);
+  datagram_sockets_.clear();
   for (const auto& worker : workers) RememberLocked(*worker);
 }
 

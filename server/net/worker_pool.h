@@ -20,6 +20,7 @@
 #include "common/base/clock.h"
 #include "common/base/mutex.h"
 #include "server/net/connection_table.h"
+#include "server/net/listen_socket.h"
 #include "server/net/peer_address.h"
 #include "server/net/request_handler.h"
 #include "server/net/transport.h"
@@ -79,6 +80,9 @@ class WorkerPool final : private ConnectionExchange {
              std::uint8_t socket_tag = 0);
   bool HasRoom() const noexcept { return open_.load() < settings_.max_connections; }
 
+  // All workers, also those that come later, answer what is sent to these UDP sockets from now on.
+  void ServeDatagrams(std::vector<ListenSocket> sockets);
+
   void Stop(std::chrono::nanoseconds drain_time);
 
   PoolReport Report() const;
@@ -102,6 +106,7 @@ class WorkerPool final : private ConnectionExchange {
   void RemoveWorkers(std::uint32_t count) REQUIRES(resize_mutex_);
   Worker& LeastLoadedLocked() REQUIRES(mutex_);
   void RememberLocked(const Worker& worker) REQUIRES(mutex_);
+  void GiveDatagramsLocked(Worker& worker) REQUIRES(mutex_);
 
   RequestHandlerFactory& factory_;
   const Clock& clock_;
@@ -113,6 +118,8 @@ class WorkerPool final : private ConnectionExchange {
   // Guards the list only: never held while waiting for a worker.
   mutable Mutex mutex_;
   std::vector<std::unique_ptr<Worker>> workers_ GUARDED_BY(mutex_);
+  // Outlive the workers that use them.
+  std::vector<ListenSocket> datagram_sockets_ GUARDED_BY(mutex_);
   // Sums of the workers that have left.
   TurnHistogram past_turns_ GUARDED_BY(mutex_);
   std::uint64_t past_idle_kicks_ GUARDED_BY(mutex_) = 0;

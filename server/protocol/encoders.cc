@@ -23,6 +23,8 @@ constexpr std::array<std::string_view, kReplies> kTexts = {
     "TOUCHED\r\n",
     "RESET\r\n",
     kEndLine,
+    "EN\r\n",
+    "MN\r\n",
     "ERROR\r\n",
     "CLIENT_ERROR bad command line format\r\n",
     "CLIENT_ERROR bad data chunk\r\n",
@@ -47,6 +49,18 @@ constexpr std::array<std::string_view, kReplies> kTexts = {
     "CLIENT_ERROR watch commands not allowed\r\n",
     "ERROR cannot pipeline other commands before watch\r\n",
     "WATCHER_TOO_MANY log watcher limit reached\r\n",
+    "SERVER_ERROR reply too large for a datagram\r\n",
+    "CLIENT_ERROR invalid flag\r\n",
+    "CLIENT_ERROR duplicate flag\r\n",
+    "CLIENT_ERROR invalid or duplicate flag\r\n",
+    "CLIENT_ERROR options flags are too long\r\n",
+    "CLIENT_ERROR bad token in command line format\r\n",
+    "CLIENT_ERROR error decoding key\r\n",
+    "CLIENT_ERROR invalid numeric delta value\r\n",
+    "CLIENT_ERROR invalid numeric initial value\r\n",
+    "CLIENT_ERROR invalid mode for ms M token\r\n",
+    "CLIENT_ERROR invalid mode for ma M token\r\n",
+    "CLIENT_ERROR opaque token too long\r\n",
 };
 static_assert(!kTexts.back().empty(), "every reply has a text");
 
@@ -81,6 +95,9 @@ char* WriteValueHeader(char* at, std::string_view key, std::uint32_t client_flag
   }
   return Put(at, kLineEnd);
 }
+
+NumberText::NumberText(std::uint64_t number) noexcept
+    : size_(static_cast<std::size_t>(PutNumber(digits_, number) - digits_)) {}
 
 void AppendNumberLine(std::uint64_t number, OutputBuffer& output) {
   char* const start = output.Reserve(kMaxDigits + kLineEnd.size());

@@ -1,7 +1,7 @@
 // The one place that knows reply texts of the text protocol.
 //
 // Threads: any. Ownership: none; everything is written into the caller's buffer.
-// Source: protocol.md 2, 8 and 10.
+// Source: protocol.md 2, 3, 8 and 10. Meta answers with return flags are in meta_encoder.h.
 #pragma once
 
 #include <cstddef>
@@ -23,6 +23,8 @@ enum class Reply : std::uint8_t {
   kTouched,
   kReset,
   kEnd,
+  kMetaMiss,
+  kMetaNoop,
   kError,
   kBadFormat,
   kBadDataChunk,
@@ -47,6 +49,18 @@ enum class Reply : std::uint8_t {
   kWatchNotAllowed,
   kWatchPipelined,
   kTooManyWatchers,
+  kTooLargeForDatagram,
+  kMetaInvalidFlag,
+  kMetaDuplicateFlag,
+  kMetaInvalidOrDuplicateFlag,
+  kMetaTooManyFlags,
+  kMetaBadToken,
+  kMetaBadKey,
+  kMetaBadDelta,
+  kMetaBadInitial,
+  kMetaBadSetMode,
+  kMetaBadArithmeticMode,
+  kMetaOpaqueTooLong,
   kCount,
 };
 
@@ -66,6 +80,17 @@ inline constexpr std::size_t kMaxValueHeaderBytes = 6 + kMaxKeyBytes + 1 + 10 + 
 // its end. `cas` may be null: then the line has no unique.
 char* WriteValueHeader(char* at, std::string_view key, std::uint32_t client_flags,
                        std::uint64_t value_bytes, const std::uint64_t* cas) noexcept;
+
+// A number as replies and stored values show it.
+class NumberText {
+ public:
+  explicit NumberText(std::uint64_t number) noexcept;
+  std::string_view text() const noexcept { return {digits_, size_}; }
+
+ private:
+  char digits_[20];
+  std::size_t size_;
+};
 
 // A number on a line of its own: the reply of incr and decr.
 void AppendNumberLine(std::uint64_t number, OutputBuffer& output);

@@ -13,6 +13,9 @@ inline constexpr std::size_t kMaxLineBytes = 2048;
 inline constexpr std::size_t kMaxLeadingSpaces = 100;
 // Above this a data block's length counts as unreadable: nothing is swallowed.
 inline constexpr std::uint64_t kMaxDataBytes = (1ULL << 31) - 3;
+// Words of a meta request: the command, the key, the length of ms, the flags.
+inline constexpr std::size_t kMaxMetaTokens = 20;
+inline constexpr std::size_t kMaxOpaqueBytes = 31;
 // Digits and sign, leading zeros included, that memcached 1.6.45 reads as a number.
 inline constexpr std::size_t kMaxNumber32Bytes = 11;
 inline constexpr std::size_t kMaxNumber64Bytes = 22;

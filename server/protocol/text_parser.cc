@@ -183,6 +183,7 @@ ParseResult TextParser::Parse(std::string_view input, Request& request) noexcept
   }
 
   const std::string_view word = line.substr(0, line.find(' '));
+  if (FindMetaVerb(word)) return Complete(ParseStatus::kMeta, consumed);
   const std::string_view arguments = line.substr(word.size());
   const std::optional<Verb> verb = FindVerb(word);
   if (!verb) return ParseUnknown(line, consumed);

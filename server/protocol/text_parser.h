@@ -26,6 +26,7 @@ enum class ParseStatus : std::uint8_t {
   kNeedMore,  // No whole line yet.
   kRequest,   // One request; with a storage verb a data block of value_bytes and a line end follow.
   kKeys,      // A retrieval request, its keys follow: take them with NextKey until the line ends.
+  kMeta,      // A meta command: `consumed` is its whole line, for MetaParser.
   kError,     // Answer `error` (unless noreply), then skip `skip_bytes`.
   kSkipLine,  // As kError, but skip up to and including the next newline before the answer.
   kClose,     // Nothing after this is to be understood; no answer.

@@ -90,4 +90,24 @@ std::optional<Verb> FindVerb(std::string_view word) noexcept {
   }
 }
 
+std::optional<MetaVerb> FindMetaVerb(std::string_view word) noexcept {
+  if (word.size() != 2 || word[0] != 'm') return std::nullopt;
+  switch (word[1]) {
+    case 'g':
+      return MetaVerb::kGet;
+    case 's':
+      return MetaVerb::kSet;
+    case 'd':
+      return MetaVerb::kDelete;
+    case 'a':
+      return MetaVerb::kArithmetic;
+    case 'n':
+      return MetaVerb::kNoop;
+    case 'e':
+      return MetaVerb::kDebug;
+    default:
+      return std::nullopt;
+  }
+}
+
 }  // namespace podcache::protocol

@@ -48,6 +48,8 @@ Key StoreSession::MakeKey(std::string_view bytes) const noexcept {
   return {bytes, impl_->store.hasher().Hash(bytes)};
 }
 
+bool StoreSession::has_cas() const noexcept { return impl_->store.options().cas; }
+
 StoreStatus StoreSession::Prepare(const Key& key, std::uint64_t value_bytes,
                                   std::uint32_t client_flags, std::int64_t exptime,
                                   WriteHandle& handle) {

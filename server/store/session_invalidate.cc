@@ -11,6 +11,7 @@ ItemFields FieldsOfRest(const Found& found, const InvalidateOptions& options,
   if (options.drop_value) {
     ItemFields empty;
     empty.key = fields.key;
+    empty.client_flags = options.client_flags;
     empty.access = access;
     fields = empty;
   }

@@ -85,8 +85,9 @@ struct WriteOptions {
 // What Invalidate does to an item. With neither of the first two nothing of it is left.
 struct InvalidateOptions {
   bool mark_stale = false;  // Whoever reads it is told, and one reader is asked to renew it.
-  bool drop_value = false;  // Leaves an empty item, without client flags and expiry.
-  bool compare = false;     // Only an item with this CAS id.
+  bool drop_value = false;  // Leaves an empty item, without expiry and with these flags:
+  std::uint32_t client_flags = 0;
+  bool compare = false;  // Only an item with this CAS id.
   std::uint64_t compare_cas = 0;
   std::uint64_t set_cas = 0;  // Not 0: the CAS id of what is left, instead of a new one.
   bool set_exptime = false;
@@ -250,6 +251,8 @@ class StoreSession {
   StoreSession& operator=(const StoreSession&) = delete;
 
   Key MakeKey(std::string_view bytes) const noexcept;
+  // False: items have no CAS ids (StoreOptions::cas).
+  bool has_cas() const noexcept;
 
   // Looks all keys up (at most kMaxBatch), in order. statuses[i] is kOk or kNotFound; the latter
   // also when an expiry was to be set and there is no memory for it.

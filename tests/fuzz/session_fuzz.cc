@@ -56,7 +56,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string single = Replies(EmptyHarness(1), input, 1);
   const std::string pieces = Replies(EmptyHarness(2), input, piece_bytes);
   // Statistics tell of the past of each server.
-  if (whole.find("STAT ") != std::string::npos) return 0;
+  if (whole.find("STAT ") != std::string::npos || whole.find("\x81\x10") != std::string::npos)
+    return 0;
   PODCACHE_CHECK(whole == single);
   PODCACHE_CHECK(whole == pieces);
   return 0;

@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "common/base/check.h"
+#include "server/protocol/meta_encoder.h"
+#include "server/protocol/meta_parser.h"
 #include "server/protocol/text_parser.h"
 
 namespace {
@@ -45,6 +47,29 @@ std::size_t TakeKeys(std::string_view input) {
   }
 }
 
+void CheckMeta(std::string_view line) {
+  podcache::protocol::MetaRequest request;
+  podcache::protocol::KeyBuffer key_buffer;
+  const ParseResult result = podcache::protocol::MetaParser::Parse(line, request, key_buffer);
+  if (result.status == ParseStatus::kError) return;
+  PODCACHE_CHECK(result.status == ParseStatus::kRequest && result.skip_bytes == 0);
+  PODCACHE_CHECK(request.key.size() <= podcache::protocol::kMaxKeyBytes);
+  PODCACHE_CHECK(request.opaque.size() <= podcache::protocol::kMaxOpaqueBytes);
+  PODCACHE_CHECK(request.key.empty() == (request.verb == podcache::protocol::MetaVerb::kNoop));
+  CheckInside(request.opaque, line);
+  if (!request.binary_key()) CheckInside(request.key, line);
+  // Whatever the answer, it fits.
+  char answer[podcache::protocol::kMaxMetaLineBytes];
+  podcache::protocol::MetaItem item;
+  item.value_bytes = item.cas = UINT64_MAX;
+  item.ttl = item.new_ttl = item.vivify_ttl = INT64_MIN;
+  item.client_flags = item.idle_seconds = UINT32_MAX;
+  item.has_value = item.stale = item.won = item.held = true;
+  const char* const end =
+      podcache::protocol::WriteMetaLine(answer, podcache::protocol::MetaStatus::kOk, request, item);
+  PODCACHE_CHECK(end <= answer + sizeof answer);
+}
+
 // What was decided must already be decided by the bytes of the line alone, and not before its end.
 void CheckDecision(std::string_view input, const ParseResult& result) {
   const std::size_t newline = input.find('\n');
@@ -82,6 +107,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       case ParseStatus::kRequest:
         CheckInside(request.key, input);
         CheckInside(request.arguments, input);
+        break;
+      case ParseStatus::kMeta:
+        CheckMeta(input.substr(0, used));
         break;
       case ParseStatus::kError:
         break;

@@ -130,7 +130,7 @@ class Refusals(unittest.TestCase):
         self.expect_refusal("PODCACHE_ADMIN_CA", "-u", "root", "-p", "-1", "--http-listen=off", "--admin-listen=*:0")
 
     def test_bad_values_end_before_a_socket_opens(self):
-        for options in (["-t", "0"], ["-m", "x"], ["-l", "no-such-host.invalid"], ["-o", "nope"], ["-U", "1"], ["-Y", "/x"],
+        for options in (["-t", "0"], ["-m", "x"], ["-l", "no-such-host.invalid"], ["-o", "nope"], ["-U", "65536"], ["-Y", "/x"],
                         ["-B", "meta"], ["-S"], ["--nope"]):
             with self.subTest(options=options):
                 done = run("-u", "root", "--http-listen=127.0.0.1:%d" % free_port(), *options)

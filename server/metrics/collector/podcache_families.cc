@@ -30,6 +30,19 @@ void AddDurations(const CounterTotals& totals, FamilyList& out) {
   }
 }
 
+void AddLeases(const CounterTotals& totals, FamilyList& out) {
+  out.Begin(MetricType::Counter, "lease_wins_total",
+            "Clients that were asked to renew an item: W in meta answers.");
+  out.Series({{"kind", "vivify"}}, totals[Counter::kVivifyWins]);
+  out.Series({{"kind", "recache"}}, totals[Counter::kRecacheWins]);
+  out.Series({{"kind", "stale"}}, totals[Counter::kStaleWins]);
+  out.Begin(MetricType::Counter, "lease_waits_total",
+            "Clients told that another one has been asked: Z in meta answers.");
+  out.Series({{"kind", "vivify"}}, totals[Counter::kVivifyWaits]);
+  out.Series({{"kind", "recache"}}, totals[Counter::kRecacheWaits]);
+  out.Series({{"kind", "stale"}}, totals[Counter::kStaleWaits]);
+}
+
 void AddService(const ServerSnapshot& s, const CounterTotals& totals, FamilyList& out) {
   out.Begin(MetricType::Gauge, "build_info", "What this server was built from; always 1.");
   out.Series({{"version", s.build.version}, {"revision", s.build.revision}, {"arch", s.build.arch}},
@@ -37,19 +50,14 @@ void AddService(const ServerSnapshot& s, const CounterTotals& totals, FamilyList
   AddDurations(totals, out);
   out.Begin(MetricType::Counter, "protocol_commands_total", "Requests by protocol.");
   out.Series({{"protocol", "text"}}, totals[Counter::kTextCommands]);
-  out.Series({{"protocol", "meta"}}, 0.0);
+  out.Series({{"protocol", "meta"}}, totals[Counter::kMetaCommands]);
   out.Series({{"protocol", "binary"}}, totals[Counter::kBinaryCommands]);
   out.Begin(MetricType::Counter, "protocol_errors_total",
             "Requests answered with an error or by closing the connection.");
   out.Series({{"protocol", "text"}}, totals[Counter::kProtocolErrors]);
-  out.Series({{"protocol", "meta"}}, 0.0);
+  out.Series({{"protocol", "meta"}}, totals[Counter::kMetaErrors]);
   out.Series({{"protocol", "binary"}}, totals[Counter::kBinaryErrors]);
-  for (const auto& [name, help] :
-       {std::pair{"lease_wins_total", "Leases of the meta protocol given to a client."},
-        std::pair{"lease_waits_total", "Clients told that another one has the lease."}}) {
-    out.Begin(MetricType::Counter, name, help);
-    for (const char* kind : {"vivify", "recache", "stale"}) out.Series({{"kind", kind}}, 0.0);
-  }
+  AddLeases(totals, out);
   out.Counter("auth_failures_total", "Refused attempts to authenticate.", 0);
   out.Counter("tls_handshake_errors_total", "Failed TLS handshakes of clients.", 0);
 }

@@ -140,8 +140,11 @@ TEST(Options, RefusesInOneLineThatNamesTheOption) {
       {{"-I", "33m", "-m", "64"}, "half"},
       {{"-a", "8"}, "-a"},
       {{"-a", "1777"}, "-a"},
-      {{"-U", "11211"}, "UDP"},
-      {{"-U", "-1"}, "UDP"},
+      {{"-U", "65536"}, "-U"},
+      {{"-U", "-2"}, "-U"},
+      {{"-U", "x"}, "-U"},
+      {{"-U", "1", "-Y", "/x"}, "UDP"},
+      {{"-l", "proto[binary]:127.0.0.1", "-Y", "/x"}, "proto[binary]"},
       {{"-B", "proto"}, "one of ascii, binary, auto"},
       {{"-Y", ""}, "-Y"},
       {{"-Y", "/x", "-B", "auto"}, "-Y and -B auto exclude each other"},
@@ -199,6 +202,21 @@ TEST(Options, ProtocolOfTheSockets) {
   EXPECT_EQ(text.options.tcp_defaults().protocol, WireProtocol::kText);
   EXPECT_EQ(text.options.settings.binding_protocol, "ascii");
   EXPECT_EQ(Parse({"-B", "binary", "-B", "auto"}).options.protocol, WireProtocol::kNegotiating);
+}
+
+TEST(Options, UdpTakesTcpAlong) {
+  const auto ports = [](const std::vector<std::string>& arguments) {
+    const Parsed parsed = Parse(arguments);
+    EXPECT_TRUE(parsed.ok) << parsed.error;
+    return std::pair(parsed.options.tcp_defaults().port, parsed.options.udp_defaults().port);
+  };
+  EXPECT_EQ(ports({}), std::pair(11211, 0));
+  EXPECT_EQ(ports({"-U", "0"}), std::pair(11211, 0));
+  EXPECT_EQ(ports({"-U", "5"}), std::pair(5, 5));
+  EXPECT_EQ(ports({"-U", "-1"}), std::pair(-1, -1));
+  EXPECT_EQ(ports({"-U", "5", "-p", "6"}), std::pair(6, 5));
+  EXPECT_EQ(ports({"-p", "0", "-U", "5"}), std::pair(0, 5));
+  EXPECT_EQ(ports({"-p", "6"}), std::pair(6, 0));
 }
 
 TEST(Options, AcceptsWhatIsWithoutEffect) {

@@ -44,6 +44,8 @@ class LineWorker final : public WorkerHandler {
   }
   std::unique_ptr<ConnectionHandler> NewConnection(const ConnectionInfo& info) override;
   void ConnectionClosed(const ConnectionInfo& info, CloseReason reason) noexcept override;
+  void OnDatagram(std::uint8_t socket_tag, std::span<const char> requests,
+                  std::size_t max_reply_bytes, OutputBuffer& output) override;
   void EndTurn() noexcept override { ++turns_; }
   void CountBytes(std::uint64_t received, std::uint64_t sent) noexcept override {
     stats_.received += received;
@@ -185,6 +187,18 @@ class LineConnection final : public ConnectionHandler {
 
 void LineWorker::ConnectionClosed(const ConnectionInfo&, CloseReason reason) noexcept {
   ++stats_.closed[static_cast<std::size_t>(reason)];
+}
+
+// The lines of a datagram, "tag <n>" before them.
+void LineWorker::OnDatagram(std::uint8_t socket_tag, std::span<const char> requests, std::size_t,
+                            OutputBuffer& output) {
+  const std::unique_ptr<ConnectionHandler> lines = NewConnection({});
+  output.Append("tag " + std::to_string(socket_tag) + "\n");
+  HandlerResult result;
+  do {
+    result = lines->OnInput(*this, requests, output);
+    requests = requests.subspan(result.consumed);
+  } while (result.next == NextStep::kYield);
 }
 
 std::unique_ptr<ConnectionHandler> LineWorker::NewConnection(const ConnectionInfo& info) {

@@ -90,9 +90,22 @@ TEST(TextParserTest, EveryVerbIsKnownAndNothingElse) {
     upper[0] = static_cast<char>(upper[0] - 'a' + 'A');
     ExpectError(upper, Reply::kError);
   }
-  // The next protocols' words, unknown for now.
-  for (const char* line : {"mg k", "ms k 1", "mn", "me k", "bget k", "verbosit", "flush_al"}) {
+  for (const char* line : {"bget k", "verbosit", "flush_al", "mgk", "mx k", "m k", "mnn"}) {
     ExpectError(line, Reply::kError);
+  }
+}
+
+// What else is on the line is for MetaParser.
+TEST(TextParserTest, MetaLinesAreFound) {
+  for (const std::string line : {"mg", "mg k v", "ms k 2 z", "md k", "ma k", "mn", "me k"}) {
+    for (const char* end : {"\r\n", "\n"}) {
+      const ParseResult result = Parse(line + end + "mn\r\n");
+      EXPECT_EQ(result.status, ParseStatus::kMeta) << line;
+      EXPECT_EQ(result.consumed, line.size() + std::string_view(end).size()) << line;
+    }
+    for (std::size_t cut = 0; cut <= line.size(); ++cut) {
+      EXPECT_EQ(Parse(line.substr(0, cut)).status, ParseStatus::kNeedMore) << line;
+    }
   }
 }
 
