@@ -49,6 +49,7 @@ std::string AddressOf(const PeerAddress& peer) {
 
 std::vector<command::ConnectionReport> ReportConnections(
     const std::vector<net::ConnectionListing>& sockets,
+    const std::vector<net::ConnectionListing>& udp_sockets,
     const std::vector<net::ConnectionListing>& connections, std::uint32_t now_seconds) {
   std::vector<command::ConnectionReport> reports;
   reports.reserve(sockets.size() + connections.size());
@@ -58,6 +59,11 @@ std::vector<command::ConnectionReport> ReportConnections(
   for (const net::ConnectionListing& socket : sockets) {
     reports.push_back({socket.id, WithScheme(socket.peer, socket.local_address), "",
                        "conn_listening", seconds_since(socket)});
+  }
+  for (const net::ConnectionListing& socket : udp_sockets) {
+    const bool is_ipv6 = socket.peer.family == PeerAddress::Family::kIpv6;
+    reports.push_back({socket.id, (is_ipv6 ? "udp6:" : "udp:") + socket.local_address, "",
+                       "conn_read", seconds_since(socket), true});
   }
   for (const net::ConnectionListing& one : connections) {
     reports.push_back({one.id, AddressOf(one.peer), WithScheme(one.peer, one.local_address),

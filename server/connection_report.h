@@ -14,6 +14,7 @@ namespace podcache::server {
 // `now_seconds` is monotonic.
 std::vector<command::ConnectionReport> ReportConnections(
     const std::vector<net::ConnectionListing>& sockets,
+    const std::vector<net::ConnectionListing>& udp_sockets,
     const std::vector<net::ConnectionListing>& connections, std::uint32_t now_seconds);
 
 }  // namespace podcache::server

@@ -99,14 +99,10 @@ bool CheckSpecs(const Options& options, std::string& error) {
 }
 
 bool CheckListening(const Options& options, std::string& error) {
-  const bool network = options.tcp_defaults().port != 0 || options.udp_defaults().port != 0 ||
-                       !options.listen.empty();
   if (!options.unix_socket.empty() && !options.extra_unix_socket.empty()) {
     error = "-s and --extra-unix-socket exclude each other";
   } else if (options.loopback && !options.listen.empty()) {
     error = "-l and --loopback exclude each other";
-  } else if (!network && options.unix_socket.empty() && options.extra_unix_socket.empty()) {
-    error = "nothing to listen on: the ports are 0 and there is no Unix socket";
   }
   return error.empty() && CheckSpecs(options, error) &&
          CheckUnixPath("-s", options.unix_socket, error) &&

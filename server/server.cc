@@ -219,6 +219,9 @@ bool Server::WriteFiles(const std::vector<net::ListenSocket>& sockets, std::stri
 }
 
 bool Server::StartListening(std::vector<net::ListenSocket> sockets, std::string& error) {
+  // As memcached does; gRPC and HTTP may still be wanted.
+  if (sockets.empty() && udp_sockets_.empty())
+    LogWarning("No client can reach this server: the ports are 0 and there is no Unix socket");
   if (!listener_->Start(std::move(sockets))) {
     error = "cannot wait for clients";
     return false;
@@ -298,8 +301,8 @@ command::ServerStats Server::Stats() const {
 std::vector<command::ConnectionReport> Server::Connections() const {
   using std::chrono::seconds;
   const auto now = std::chrono::duration_cast<seconds>(clock_.MonotonicNow());
-  return ReportConnections(listener_->ListSockets(), pool_->ListConnections(),
-                           static_cast<std::uint32_t>(now.count()));
+  return ReportConnections(listener_->ListSockets(), pool_->ListDatagramPorts(),
+                           pool_->ListConnections(), static_cast<std::uint32_t>(now.count()));
 }
 
 command::SettingsReport Server::Settings() const {

@@ -55,6 +55,7 @@ struct ConnectionReport {
   std::string listen_address;  // Empty: a listening socket.
   std::string_view state;
   std::uint32_t idle_seconds = 0;
+  bool is_udp = false;
 };
 
 // Values of `stats settings`. The defaults are memcached's; options without effect here show what

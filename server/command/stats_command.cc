@@ -183,6 +183,7 @@ void StatsCommand::General(OutputBuffer& out) {
 void StatsCommand::Connections(OutputBuffer& out) {
   for (const ConnectionReport& one : context_.Connections()) {
     const std::string prefix = std::to_string(one.id) + ":";
+    if (one.is_udp) AppendStat(prefix + "UDP", "UDP", out);
     AppendStat(prefix + "addr", one.address, out);
     if (!one.listen_address.empty()) AppendStat(prefix + "listen_addr", one.listen_address, out);
     AppendStat(prefix + "state", one.state, out);

@@ -44,7 +44,7 @@ bool DatagramSocket::ServeOne(WorkerHandler& handler, TurnResources& turn) {
   Reply reply;
   reply.peer_length = sizeof reply.peer;
   const std::span<char> buffer = turn.receive_buffer;
-  const ssize_t received = ::recvfrom(descriptor_, buffer.data(), buffer.size(), MSG_TRUNC,
+  const ssize_t received = ::recvfrom(descriptor(), buffer.data(), buffer.size(), MSG_TRUNC,
                                       reinterpret_cast<sockaddr*>(&reply.peer), &reply.peer_length);
   // An error other than "nothing there" is one of an earlier reply: the next datagram may be fine.
   if (received < 0) return errno != EAGAIN && errno != EWOULDBLOCK && errno != ENOMEM;
@@ -55,7 +55,8 @@ bool DatagramSocket::ServeOne(WorkerHandler& handler, TurnResources& turn) {
   // One of several. A sequence number is not looked at, as in memcached.
   if (LoadBigEndian<std::uint16_t>(buffer.data() + 4) != 1) return true;
   handler.set_active_connection(0);
-  handler.OnDatagram(tag_, buffer.subspan(kDatagramFrameBytes, size - kDatagramFrameBytes),
+  handler.OnDatagram(port_.socket.tag,
+                     buffer.subspan(kDatagramFrameBytes, size - kDatagramFrameBytes),
                      kMaxDatagramReplyBytes, turn.reply);
   reply.count =
       static_cast<std::uint16_t>((turn.reply.pending_bytes() + kPayloadBytes - 1) / kPayloadBytes);
@@ -86,7 +87,7 @@ bool DatagramSocket::Send(Reply& reply, OutputBuffer& output, WorkerHandler& han
     message.msg_namelen = reply.peer_length;
     message.msg_iov = pieces;
     message.msg_iovlen = static_cast<std::size_t>(1 + count);
-    if (::sendmsg(descriptor_, &message, MSG_NOSIGNAL) < 0) {
+    if (::sendmsg(descriptor(), &message, MSG_NOSIGNAL) < 0) {
       if (errno == EINTR) continue;
       if (errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS) return false;
       output.Clear();  // This peer cannot be reached.

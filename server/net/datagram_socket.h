@@ -10,16 +10,19 @@
 // kernel's queue does not hold is lost, as UDP allows.
 //
 // Threads: one worker. The kernel gives each datagram to one of those that wait. Ownership: the
-// descriptor is the pool's. Source: protocol.md 5.
+// port is the pool's. Source: protocol.md 5.
 #pragma once
 
 #include <sys/socket.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "common/base/output_buffer.h"
 #include "server/net/connection.h"
+#include "server/net/listen_socket.h"
 #include "server/net/request_handler.h"
 
 namespace podcache::net {
@@ -31,18 +34,24 @@ inline constexpr std::size_t kMaxDatagramBytes = 1400;
 // this server sends for one forged request must stay bounded.
 inline constexpr std::size_t kMaxDatagramReplyBytes = (1U << 20) + 4096;
 
+// What the workers share.
+struct DatagramPort {
+  DatagramPort(ListenSocket bound, std::uint64_t its_id) : socket(std::move(bound)), id(its_id) {}
+
+  const ListenSocket socket;
+  const std::uint64_t id;                             // Among connections and listening sockets.
+  std::atomic<std::uint32_t> last_active_seconds{0};  // Monotonic.
+};
+
 class DatagramSocket {
  public:
-  DatagramSocket(const DatagramSocket& other) noexcept
-      : DatagramSocket(other.descriptor_, other.tag_) {}
-  DatagramSocket& operator=(const DatagramSocket&) = delete;
-  // `tag` is given to the handler with each request.
-  DatagramSocket(int descriptor, std::uint8_t tag) noexcept : descriptor_(descriptor), tag_(tag) {}
+  explicit DatagramSocket(DatagramPort& port) noexcept : port_(port) {}
 
   void OnReadable(WorkerHandler& handler, TurnResources& turn);
   void OnWritable(WorkerHandler& handler);
 
-  int descriptor() const noexcept { return descriptor_; }
+  DatagramPort& port() const noexcept { return port_; }
+  int descriptor() const noexcept { return port_.socket.fd.get(); }
   bool wants_write() const noexcept { return !pending_.empty(); }
   std::size_t footprint_bytes() const noexcept { return pending_.capacity_bytes(); }
 
@@ -61,8 +70,7 @@ class DatagramSocket {
   // dropped.
   bool Send(Reply& reply, OutputBuffer& output, WorkerHandler& handler) noexcept;
 
-  int descriptor_;
-  std::uint8_t tag_;
+  DatagramPort& port_;
   // Of a reply that waits.
   Reply reply_;
   OutputBuffer pending_;

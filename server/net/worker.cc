@@ -16,10 +16,11 @@ constexpr std::size_t kMaxKeptReplyBytes = 1U << 20;
 // Changes smaller than this wait for company: the account is shared by all workers.
 constexpr std::int64_t kChargeStepBytes = 4096;
 
-std::uint32_t Seconds(std::chrono::nanoseconds time) noexcept {
+}  // namespace
+
+std::uint32_t Worker::Seconds(std::chrono::nanoseconds time) noexcept {
   return static_cast<std::uint32_t>(std::chrono::duration_cast<std::chrono::seconds>(time).count());
 }
-}  // namespace
 
 Worker::Worker(std::unique_ptr<WorkerHandler> handler, const WorkerSettings& settings,
                const Clock& clock, ConnectionExchange& exchange)

@@ -93,7 +93,7 @@ class Worker {
   };
   // Also answers what comes to these UDP sockets, which it shares with the others.
   struct ServeDatagrams {
-    std::vector<DatagramSocket> sockets;
+    std::vector<DatagramPort*> ports;
   };
   struct Leave {};  // Gives everything away and ends.
   struct Drain {};  // Answers what has come, then closes every connection as it becomes idle.
@@ -130,7 +130,7 @@ class Worker {
     bool counted_throttled = false;
   };
   struct DatagramSeat {
-    DatagramSeat(Worker& owner, const DatagramSocket& shared) : worker(owner), socket(shared) {}
+    DatagramSeat(Worker& owner, DatagramPort& port) : worker(owner), socket(port) {}
     Worker& worker;
     DatagramSocket socket;
     Watch readable;
@@ -187,6 +187,8 @@ class Worker {
   void SettleCharges(std::int64_t threshold_bytes);
   TurnResources Resources();
 
+  // As last activity is told to others.
+  static std::uint32_t Seconds(std::chrono::nanoseconds time) noexcept;
   static void OnReadable(void* seat);
   static void OnWritable(void* seat);
 

@@ -7,8 +7,8 @@ namespace podcache::net {
 
 void Worker::Handle(ServeDatagrams& message) {
   if (draining_ || ended_) return;
-  for (const DatagramSocket& socket : message.sockets) {
-    datagrams_.push_back(std::make_unique<DatagramSeat>(*this, socket));
+  for (DatagramPort* const port : message.ports) {
+    datagrams_.push_back(std::make_unique<DatagramSeat>(*this, *port));
     Review(*datagrams_.back());
   }
 }
@@ -27,6 +27,8 @@ void Worker::Review(DatagramSeat& seat) {
       DatagramSeat& ready = *static_cast<DatagramSeat*>(context);
       ready.worker.BeginTurn();
       TurnResources turn = ready.worker.Resources();
+      ready.socket.port().last_active_seconds.store(Seconds(ready.worker.turn_start_),
+                                                    std::memory_order_relaxed);
       ready.socket.OnReadable(*ready.worker.own_handler_, turn);
       ready.worker.Review(ready);
     };

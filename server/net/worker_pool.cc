@@ -100,17 +100,30 @@ bool WorkerPool::Admit(std::unique_ptr<Transport>& transport, const PeerAddress&
 
 void WorkerPool::ServeDatagrams(std::vector<ListenSocket> sockets) {
   MutexLock lock(mutex_);
-  datagram_sockets_ = std::move(sockets);
+  for (ListenSocket& socket : sockets) {
+    datagram_ports_.push_back(std::make_unique<DatagramPort>(std::move(socket), NewId()));
+  }
   for (const auto& worker : workers_) GiveDatagramsLocked(*worker);
 }
 
 void WorkerPool::GiveDatagramsLocked(Worker& worker) {
-  if (datagram_sockets_.empty()) return;
+  if (datagram_ports_.empty()) return;
   Worker::ServeDatagrams message;
-  for (const ListenSocket& socket : datagram_sockets_) {
-    message.sockets.emplace_back(socket.fd.get(), socket.tag);
-  }
+  for (const auto& port : datagram_ports_) message.ports.push_back(port.get());
   worker.Post(std::move(message));
+}
+
+std::vector<ConnectionListing> WorkerPool::ListDatagramPorts() const {
+  MutexLock lock(mutex_);
+  std::vector<ConnectionListing> listings;
+  for (const auto& port : datagram_ports_) {
+    ConnectionListing& listing = listings.emplace_back();
+    listing.id = port->id;
+    listing.peer = PeerAddress::From(port->socket.address.storage);
+    listing.local_address = port->socket.address.ToString();
+    listing.last_active_seconds = port->last_active_seconds.load(std::memory_order_relaxed);
+  }
+  return listings;
 }
 
 std::unique_ptr<Connection> WorkerPool::PassOn(std::unique_ptr<Connection> connection,
@@ -164,7 +177,7 @@ void WorkerPool::Stop(std::chrono::nanoseconds drain_time) {
   for (const auto& worker : workers) worker->Post(Worker::Stop{});
   for (const auto& worker : workers) worker->Join();
   MutexLock lock(mutex_);
-  datagram_sockets_.clear();
+  datagram_ports_.clear();
   for (const auto& worker : workers) RememberLocked(*worker);
 }
 

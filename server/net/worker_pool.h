@@ -88,6 +88,8 @@ class WorkerPool final : private ConnectionExchange {
   PoolReport Report() const;
   // Ascending by id; no worker is stopped for it.
   std::vector<ConnectionListing> ListConnections() const { return table_.List(); }
+  // The UDP sockets, ascending by id.
+  std::vector<ConnectionListing> ListDatagramPorts() const;
   // For what is listed beside connections (listening sockets), before the first one is admitted.
   std::uint64_t NewId() noexcept { return last_id_.fetch_add(1) + 1; }
 
@@ -119,7 +121,7 @@ class WorkerPool final : private ConnectionExchange {
   mutable Mutex mutex_;
   std::vector<std::unique_ptr<Worker>> workers_ GUARDED_BY(mutex_);
   // Outlive the workers that use them.
-  std::vector<ListenSocket> datagram_sockets_ GUARDED_BY(mutex_);
+  std::vector<std::unique_ptr<DatagramPort>> datagram_ports_ GUARDED_BY(mutex_);
   // Sums of the workers that have left.
   TurnHistogram past_turns_ GUARDED_BY(mutex_);
   std::uint64_t past_idle_kicks_ GUARDED_BY(mutex_) = 0;

@@ -169,6 +169,11 @@ class UdpTest(unittest.TestCase):
                              [(0x0c, 0, b"hello"), (0x05, 0, b"\0\0\0\0\0\0\0\x06")])
             self.assertEqual(server.connect().get(b"b"), b"6")
             self.assertIn(b"STAT pid %d\r\n" % server.pid, client.ask(b"stats\r\n"))
+            listed = server.connect().stats(b"conns")
+            [number] = [name.split(":")[0] for name, value in listed.items() if value == "udp:0.0.0.0:%d" % port]
+            self.assertEqual((listed[number + ":UDP"], listed[number + ":state"]), ("UDP", "conn_read"))
+            self.assertEqual(listed[max(listed, key=lambda name: int(name.split(":")[0])).split(":")[0] + ":state"],
+                             "conn_parse_cmd")
 
     def test_both_families_share_the_port(self):
         with Server("-U", "-1") as server:
@@ -232,6 +237,14 @@ class UdpTest(unittest.TestCase):
             self.assertEqual(server.port, port)
             self.assertEqual(udp_ports(server)["INET"], port)
             self.assertRegex(server.connect().ask(b"version\r\n"), VERSION)
+
+    def test_every_combination_of_ports(self):
+        """None means no socket, 0 any port."""
+        for options, tcp, udp in (((), 0, None), (("-U", "0"), 0, None), (("-p", "0"), None, None), (("-p", "0", "-U", "-1"), None, 0),
+                                  (("-U", "-1"), 0, 0)):
+            with self.subTest(options=options), Server(*options) as server:
+                found = server.ports().get("INET"), udp_ports(server).get("INET")
+                self.assertEqual([port is None for port in found], [wanted is None for wanted in (tcp, udp)])
 
     def test_a_port_in_use_is_refused(self):
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as taken:

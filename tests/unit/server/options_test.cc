@@ -177,7 +177,6 @@ TEST(Options, RefusesInOneLineThatNamesTheOption) {
       {{"-l", "proto[proxy]:127.0.0.1"}, "proxy"},
       {{"-l", "mtls:127.0.0.1"}, "mtls"},
       {{"-l", "127.0.0.1", "--loopback"}, "exclude"},
-      {{"-p", "0"}, "nothing to listen on"},
       {{"-s", std::string(200, 'x')}, "too long"},
       {{"--http-listen=nowhere"}, "--http-listen"},
       {{"--admin-listen=unix:"}, "--admin-listen"},
@@ -217,6 +216,7 @@ TEST(Options, UdpTakesTcpAlong) {
   EXPECT_EQ(ports({"-U", "5", "-p", "6"}), std::pair(6, 5));
   EXPECT_EQ(ports({"-p", "0", "-U", "5"}), std::pair(0, 5));
   EXPECT_EQ(ports({"-p", "6"}), std::pair(6, 0));
+  EXPECT_EQ(ports({"-p", "0"}), std::pair(0, 0));
 }
 
 TEST(Options, AcceptsWhatIsWithoutEffect) {
