@@ -56,8 +56,8 @@ WorkerSession::WorkerSession(store::Store& store, metrics::CounterRegistry& regi
       gets_(*session_, counters_, events_),
       binary_executor_(*session_, counters_, admin, events_, executor_),
       binary_gets_(*session_, counters_, events_),
-      meta_(*session_, counters_, executor_),
-      meta_gets_(*session_, counters_, executor_),
+      meta_(*session_, counters_, events_, executor_),
+      meta_gets_(*session_, counters_, events_, executor_),
       commands_before_(counters_.commands.load(std::memory_order_relaxed)) {}
 
 WorkerSession::~WorkerSession() {

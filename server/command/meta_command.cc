@@ -95,7 +95,11 @@ void MetaCommand::Delete(const MetaRequest& request, OutputBuffer& output) {
   options.set_cas = request.set_cas;
   options.set_exptime = flags.Has('T');
   if (options.set_exptime) options.exptime = common_.Absolute(request.exptime);
-  const StoreStatus result = session_.Invalidate(session_.MakeKey(request.key), options);
+  const store::Key key = session_.MakeKey(request.key);
+  const store::Glimpse before = events_.Lookup(key);
+  const StoreStatus result = session_.Invalidate(key, options);
+  const bool removes = !options.mark_stale && !options.drop_value;
+  if (removes && result == StoreStatus::kOk) events_.Deleted(key, "md", before);
   const std::optional<MetaStatus> status = MetaStatusOf(result);
   if (!status) return AnswerRefusal(result, output);
   if (*status != MetaStatus::kOk) {
@@ -119,8 +123,9 @@ void MetaCommand::Arithmetic(const MetaRequest& request, OutputBuffer& output) {
   if (options.create) options.exptime = VivifyExptime(request, common_);
   options.set_exptime = flags.Has('T');
   if (options.set_exptime) options.new_exptime = common_.Absolute(request.exptime);
-  const store::ArithmeticResult result =
-      session_.Arithmetic(session_.MakeKey(request.key), options);
+  const store::Key key = session_.MakeKey(request.key);
+  events_.Lookup(key);
+  const store::ArithmeticResult result = session_.Arithmetic(key, options);
   CountArithmetic(options.increment, result);
   const std::optional<MetaStatus> status = MetaStatusOf(result.status);
   if (!status) return AnswerRefusal(result.status, output);

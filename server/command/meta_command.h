@@ -10,6 +10,7 @@
 
 #include "common/base/output_buffer.h"
 #include "server/command/command_executor.h"
+#include "server/command/event_log.h"
 #include "server/metrics/worker_counters.h"
 #include "server/protocol/encoders.h"
 #include "server/protocol/meta_encoder.h"
@@ -21,9 +22,9 @@ namespace podcache::command {
 class MetaCommand {
  public:
   // `common` knows the time of the batch and counts what all protocols count.
-  MetaCommand(store::StoreSession& session, metrics::WorkerCounters& counters,
+  MetaCommand(store::StoreSession& session, metrics::WorkerCounters& counters, EventLog& events,
               CommandExecutor& common) noexcept
-      : session_(session), counters_(counters), common_(common) {}
+      : session_(session), counters_(counters), events_(events), common_(common) {}
 
   // md, ma, me, mn: the answer is appended unless the request is quiet about it.
   void Execute(const protocol::MetaRequest& request, OutputBuffer& output);
@@ -49,6 +50,7 @@ class MetaCommand {
 
   store::StoreSession& session_;
   metrics::WorkerCounters& counters_;
+  EventLog& events_;
   CommandExecutor& common_;
 };
 

@@ -72,6 +72,9 @@ void MetaGetBatch::Add(const MetaRequest& request) noexcept {
 void MetaGetBatch::Run(OutputBuffer& output) {
   output_ = &output;
   next_ = 0;
+  if (events_.watches_keys()) {
+    for (std::size_t i = 0; i < count_; ++i) events_.Lookup(reads_[i].key);
+  }
   const std::span statuses(statuses_.data(), count_);
   session_.GetDetailed(std::span<const store::DetailedRead>(reads_.data(), count_), *this,
                        statuses);

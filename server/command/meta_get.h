@@ -12,6 +12,7 @@
 
 #include "common/base/output_buffer.h"
 #include "server/command/command_executor.h"
+#include "server/command/event_log.h"
 #include "server/metrics/worker_counters.h"
 #include "server/protocol/meta_encoder.h"
 #include "server/protocol/meta_request.h"
@@ -22,9 +23,9 @@ namespace podcache::command {
 class MetaGetBatch final : private store::ValueSink {
  public:
   // `common` knows the time of the batch and counts what all protocols count.
-  MetaGetBatch(store::StoreSession& session, metrics::WorkerCounters& counters,
+  MetaGetBatch(store::StoreSession& session, metrics::WorkerCounters& counters, EventLog& events,
                CommandExecutor& common) noexcept
-      : session_(session), counters_(counters), common_(common) {}
+      : session_(session), counters_(counters), events_(events), common_(common) {}
 
   bool full() const noexcept { return count_ == store::StoreSession::kMaxBatch; }
   // Not when full.
@@ -52,6 +53,7 @@ class MetaGetBatch final : private store::ValueSink {
 
   store::StoreSession& session_;
   metrics::WorkerCounters& counters_;
+  EventLog& events_;
   CommandExecutor& common_;
   std::array<Entry, store::StoreSession::kMaxBatch> entries_;
   std::array<store::DetailedRead, store::StoreSession::kMaxBatch> reads_;

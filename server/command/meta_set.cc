@@ -7,6 +7,7 @@ using metrics::Counter;
 using protocol::MetaRequest;
 using protocol::MetaStatus;
 using protocol::Reply;
+using protocol::Verb;
 using store::StoreStatus;
 using store::WriteMode;
 
@@ -31,6 +32,24 @@ WriteMode ModeOf(const MetaRequest& request) noexcept {
   }
 }
 
+// The classic command that does the same, for those who watch.
+Verb VerbOf(WriteMode mode) noexcept {
+  switch (mode) {
+    case WriteMode::kAdd:
+      return Verb::kAdd;
+    case WriteMode::kReplace:
+      return Verb::kReplace;
+    case WriteMode::kAppend:
+      return Verb::kAppend;
+    case WriteMode::kPrepend:
+      return Verb::kPrepend;
+    case WriteMode::kCas:
+      return Verb::kCas;
+    default:
+      return Verb::kSet;
+  }
+}
+
 MetaStatus MetaStatusOf(StoreStatus status) noexcept {
   switch (status) {
     case StoreStatus::kStored:
@@ -51,9 +70,12 @@ bool MetaCommand::Prepare(const MetaRequest& request, store::WriteHandle& handle
   // An item that is appended to keeps its expiry; one that is made for it has that of N.
   const std::int32_t exptime = Concatenates(request) ? request.vivify_exptime : request.exptime;
   const store::Key key = session_.MakeKey(request.key);
-  const StoreStatus status = session_.Prepare(key, request.value_bytes, request.client_flags,
-                                              common_.Absolute(exptime), handle);
+  const std::int64_t absolute = common_.Absolute(exptime);
+  const StoreStatus status =
+      session_.Prepare(key, request.value_bytes, request.client_flags, absolute, handle);
   if (handle.valid()) return true;
+  events_.Stored(request.key, VerbOf(ModeOf(request)), status, absolute, request.value_bytes);
+  events_.Lookup(key);
   // Nobody must get a value that the client thinks it has changed; in every mode, as in memcached.
   session_.Delete(key);
   AnswerRefusal(status, output);
@@ -70,7 +92,7 @@ void MetaCommand::Commit(const MetaRequest& request, store::WriteHandle& handle,
   options.stale_if_older = flags.Has('I') && request.compare_cas != 0;
   options.create = flags.Has('N');
   options.set_cas = request.set_cas;
-  const store::WriteResult result = session_.Commit(handle, options);
+  const store::WriteResult result = common_.Store(VerbOf(options.mode), handle, options);
   counters_.Add(Counter::kCmdSet);
   if (options.mode == WriteMode::kCas) common_.CountCas(result.status);
   if (result.status == StoreStatus::kTooLarge || result.status == StoreStatus::kOutOfMemory)

@@ -16,7 +16,7 @@ namespace {
 
 using Random = std::minstd_rand;
 
-constexpr std::array<std::string_view, 20> kCommands = {"get a\r\n",
+constexpr std::array<std::string_view, 39> kCommands = {"get a\r\n",
                                                         "get a b c a b\r\n",
                                                         "gets a b\r\n",
                                                         "gat 1 a\r\n",
@@ -35,7 +35,26 @@ constexpr std::array<std::string_view, 20> kCommands = {"get a\r\n",
                                                         "touch b 0 noreply\r\n",
                                                         "flush_all\r\n",
                                                         "verbosity 1\r\n",
-                                                        "version\r\n"};
+                                                        "version\r\n",
+                                                        "mg a v k Oq\r\n",
+                                                        "mg a s t c f h l u\r\n",
+                                                        "mg b N30 R60 T90 v\r\n",
+                                                        "mg c q k v\r\n",
+                                                        "mg YQ== b k v c\r\n",
+                                                        "ms a 3 T30 F5 c s\r\nabc\r\n",
+                                                        "ms b 1 MA N0 k\r\n7\r\n",
+                                                        "ms c 2 ME q I\r\nhi\r\n",
+                                                        "ms a 1 C1 I E9\r\nx\r\n",
+                                                        "md a I T30\r\n",
+                                                        "md b x E7\r\n",
+                                                        "md c q k O1\r\n",
+                                                        "md a C5\r\n",
+                                                        "ma b N0 J5 v t c\r\n",
+                                                        "ma b MD D3 q\r\n",
+                                                        "ma c T30 E8\r\n",
+                                                        "me a\r\n",
+                                                        "mn\r\n",
+                                                        "mg a C9 v\r\n"};
 
 std::vector<std::string> Lines(std::string_view text) {
   std::vector<std::string> lines;

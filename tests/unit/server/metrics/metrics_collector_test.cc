@@ -78,6 +78,27 @@ TEST_F(MetricsCollectorTest, DurationsAreCumulativeInSeconds) {
   }
 }
 
+TEST_F(MetricsCollectorTest, LeasesByKind) {
+  WorkerCounters& block = registry_.Acquire();
+  block.Add(Counter::kVivifyWins, 1);
+  block.Add(Counter::kRecacheWins, 2);
+  block.Add(Counter::kStaleWins, 3);
+  block.Add(Counter::kVivifyWaits, 4);
+  block.Add(Counter::kRecacheWaits, 5);
+  block.Add(Counter::kStaleWaits, 6);
+  block.Add(Counter::kMetaCommands, 7);
+  block.Add(Counter::kMetaErrors, 8);
+  const std::string text = Render();
+  EXPECT_THAT(text, HasSubstr("podcache_lease_wins_total{kind=\"vivify\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("podcache_lease_wins_total{kind=\"recache\"} 2\n"));
+  EXPECT_THAT(text, HasSubstr("podcache_lease_wins_total{kind=\"stale\"} 3\n"));
+  EXPECT_THAT(text, HasSubstr("podcache_lease_waits_total{kind=\"vivify\"} 4\n"));
+  EXPECT_THAT(text, HasSubstr("podcache_lease_waits_total{kind=\"recache\"} 5\n"));
+  EXPECT_THAT(text, HasSubstr("podcache_lease_waits_total{kind=\"stale\"} 6\n"));
+  EXPECT_THAT(text, HasSubstr("podcache_protocol_commands_total{protocol=\"meta\"} 7\n"));
+  EXPECT_THAT(text, HasSubstr("podcache_protocol_errors_total{protocol=\"meta\"} 8\n"));
+}
+
 TEST_F(MetricsCollectorTest, MemoryByUseAddsUpToWhatCountsAgainstTheBudget) {
   snapshot_.store.segment_bytes = 1000;
   snapshot_.store.free_segment_bytes = 300;
