@@ -421,6 +421,7 @@ void StoreModelTest::Arithmetic() {
   ModelItem changed = *item;
   changed.value = std::to_string(expected);
   changed.known_cas = 0;
+  changed.fetched = false;
   Written(key, std::move(changed));
 }
 
