@@ -35,6 +35,9 @@ Try StoreSession::Impl::TryInvalidate(Partition& partition, const Key& key,
   }
   ItemFields fields = FieldsOfRest(found, options, AccessStamp(moment.now));
   fields.explicit_cas = ChosenCas(options.set_cas);
+  // Without its value it is still the item that clients compare with, unless it is stale too.
+  if (options.set_cas == 0 && !options.mark_stale && store.options().cas)
+    fields.explicit_cas = table.CasOf(found);
   const Location fresh = Allocate(fields, moment.epoch, found);
   if (fresh == kNowhere) return {StoreStatus::kOutOfMemory, RecordBytes(fields)};
   if (!options.drop_value) {

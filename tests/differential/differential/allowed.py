@@ -3,7 +3,7 @@ there. What follows such a difference in the same conversation is not compared."
 import dataclasses
 import re
 
-from . import names
+from . import binary, names
 
 NOT_A_NUMBER = b"CLIENT_ERROR cannot increment or decrement non-numeric value"
 BAD_FORMAT = b"CLIENT_ERROR bad command line format"
@@ -94,9 +94,9 @@ def sent_before_close(answers):
 
 
 def without_padding(lines):
-    """Values that end in spaces, and the lengths that go with them."""
+    """Without the spaces that may be in values, and the lengths that go with them."""
     lines = [re.sub(rb"^((?:VALUE \S+ \d+|VA)) \d+| s\d+", rb"\1", line) for line in lines]
-    return [re.sub(rb" +(\r\n)?$", rb"\1", line) for line in lines]
+    return [line.replace(b" ", b"") for line in lines]
 
 
 @rule("`decr` to fewer digits, `incr` that wraps")
@@ -173,13 +173,14 @@ def early(answers):
     return answers.waiting and answers.ours[:len(answers.theirs)] == answers.theirs
 
 
-@rule("`t` of an item created by N with a negative ttl")
+@rule("`t` of an item with a negative ttl")
 def born_expired(answers):
-    ttl = re.compile(rb"[t=](~4294967\d\d|0)")
-    return answers.had(rb" N-") and [ttl.sub(b"", line) for line in answers.theirs] == [
+    ttl = re.compile(rb"[t=](~4294967\d\d|0)(?= |$)")
+    return answers.had(rb" [NT]-") and [ttl.sub(b"", line) for line in answers.theirs] == [
         ttl.sub(b"", line) for line in answers.ours]
 
 
 @rule("an unknown opcode with extras or key")
 def unknown_opcode(answers):
-    return answers.binary and answers.their_end and not answers.our_end and any(b"status=81" in line for line in answers.ours)
+    return answers.binary and any(
+        len(request) > 24 and request[1] not in binary.KNOWN and (request[2:5] != b"\0\0\0") for request in answers.history)

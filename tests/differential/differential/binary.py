@@ -1,7 +1,7 @@
 """Requests of the binary protocol."""
 import struct
 
-from . import classic, names
+from . import classic, names, numbers
 
 GET = (0x00, 0x09, 0x0C, 0x0D)
 STORE = (0x01, 0x02, 0x03, 0x11, 0x12, 0x13)
@@ -10,7 +10,8 @@ ARITHMETIC = (0x05, 0x06, 0x15, 0x16)
 CONCAT = (0x0E, 0x0F, 0x19, 0x1A)
 TOUCH = (0x1C, 0x1D, 0x1E, 0x23, 0x24)
 BARE = (0x0A, 0x0B, 0x08, 0x18)
-CAS = (0, 0, 0, 0, 0, 1, 999, 1000, 1001, 2**64 - 1)
+KNOWN = GET + STORE + DELETE + ARITHMETIC + CONCAT + TOUCH + BARE + (0x07, 0x17, 0x10)
+CAS = [0] * 5 + [1, 2**64 - 1] + numbers.CAS
 TIMES = (0, 0, 0, 1000, 2592000, 2592001, 0xFFFFFFFF, 2000000000)
 DELTAS = (0, 1, 5, 100, 2**63, 2**64 - 1)
 

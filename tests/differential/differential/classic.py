@@ -61,7 +61,7 @@ def storage(random):
     length = b"%d" % len(data) if random.random() < 0.96 else numbers.any_number(random)
     tokens = [verb, key(random), numbers.any_number(random, 0.9), numbers.any_time(random), length]
     if verb == b"cas":
-        tokens.append(random.choice([b"0", b"1", b"1000", b"1001"]) if random.random() < 0.9 else numbers.any_number(random))
+        tokens.append(b"%d" % random.choice([0, 1] + numbers.CAS) if random.random() < 0.9 else numbers.any_number(random))
     if random.random() < 0.02:
         tokens.pop()
     tokens = with_noreply(random, tokens)

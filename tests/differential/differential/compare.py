@@ -1,11 +1,12 @@
 """Holds a conversation with both servers and tells where they first disagree."""
 import dataclasses
 
-from . import allowed, names, replies, servers
+from . import allowed, names, numbers, replies, servers
 
 # Items with CAS ids of our choosing, which every conversation begins with; the store commands of all protocols meet them.
-PREAMBLE = [b"ms %s 5 E1000 F7\r\nhello\r\n" % names.KEYS[0], b"ms %s 2 E1001\r\n41\r\n" % names.KEYS[-1],
-            b"ms %s 0 E999 T1000\r\n\r\n" % names.KEYS[1]]
+PREAMBLE = [b"ms %s 5 E%d F7\r\nhello\r\n" % (names.KEYS[0], numbers.CAS[1]),
+            b"ms %s 2 E%d\r\n41\r\n" % (names.KEYS[-1], numbers.CAS[2]),
+            b"ms %s 0 E%d T1000\r\n\r\n" % (names.KEYS[1], numbers.CAS[1])]
 # What is left at the end is compared too.
 EPILOGUE = ([b"mg %s s v f t c h k\r\n" % key for key in names.KEYS + [names.LONG_KEY]] +
             [b"mg %s b s v f t c h k\r\n" % names.in_base64(key) for key in names.BINARY_KEYS])

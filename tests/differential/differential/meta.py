@@ -3,7 +3,7 @@ from . import classic, names, numbers
 
 OPAQUES = [b"1", b"abc", b"k1", b"x" * 31, b"x" * 32, b""]
 MODES = [b"S", b"E", b"A", b"P", b"R", b"I", b"D", b"+", b"-", b"s", b"Z", b"set", b"incr", b"INCR", b""]
-CAS = [b"0", b"1", b"999", b"1000", b"1001", b"18446744073709551615"]
+CAS = [b"%d" % number for number in [0, 1, 2**64 - 1] + 2 * numbers.CAS]
 LETTERS = b"bcfhklqstuvxIE"
 
 

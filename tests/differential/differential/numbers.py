@@ -22,3 +22,7 @@ TIMES = [b"0", b"0", b"0", b"1000", b"2592000", b"-1", b"2592001", b"2000000000"
 
 def any_time(random, plain=0.85):
     return random.choice(TIMES) if random.random() < plain else random.choice(EDGES + ODD)
+
+
+# CAS ids that items of a conversation begin with, and neighbours.
+CAS = [900000000000 + more for more in range(4)]

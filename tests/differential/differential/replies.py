@@ -2,8 +2,10 @@
 import re
 import struct
 
-# CAS ids that conversations choose themselves are small; those that servers choose are not told from each other.
-CHOSEN_CAS = {0, 1, 999, 1000, 1001, 2**64 - 1}
+from . import numbers
+
+# CAS ids that conversations choose themselves are far from those that servers choose, which are not told from each other.
+CHOSEN_CAS = {0, 2**64 - 1} | set(numbers.CAS)
 
 
 def cas(number):

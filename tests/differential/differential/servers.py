@@ -86,11 +86,9 @@ class Conversation:
                     self.connection.sendall(data[start:cut])
                     start = cut
             self.connection.sendall(data[start:])
-            reply = self.until_mark()
         except OSError:
-            self.ended = True
-            reply, self.received = self.received, b""
-        return names.template(reply, self.number)
+            pass  # It has closed already; what it said is still to be read.
+        return names.template(self.until_mark(), self.number)
 
     def until_mark(self):
         end = time.monotonic() + SILENCE_SECONDS
@@ -107,6 +105,8 @@ class Conversation:
             try:
                 piece = self.connection.recv(1 << 20)
             except TimeoutError:
+                continue
+            except ConnectionResetError:  # Closed with input left; said once, the replies come after.
                 continue
             if not piece:
                 self.ended = True

@@ -195,6 +195,18 @@ TEST_F(StoreLeaseTest, InvalidatingLeavesWhatIsAskedFor) {
   EXPECT_EQ(store().stats().items, 0u);
 }
 
+TEST_F(StoreLeaseTest, AnItemWithoutItsValueKeepsItsId) {
+  InvalidateOptions drop;
+  drop.drop_value = true;
+  client().Set("k", "value");
+  const std::uint64_t cas = client().Cas("k");
+  EXPECT_EQ(client().Invalidate("k", drop), StoreStatus::kOk);
+  EXPECT_EQ(client().Cas("k"), cas);
+  drop.mark_stale = true;
+  EXPECT_EQ(client().Invalidate("k", drop), StoreStatus::kOk);
+  EXPECT_GT(client().Cas("k"), cas);
+}
+
 TEST_F(StoreLeaseTest, AnOlderValueIsStoredStale) {
   client().Write("k", "one", {.set_cas = 100});
   EXPECT_EQ(client().Cas("k"), 100u);
