@@ -90,7 +90,8 @@ def long_line(answers):
 
 @rule("replies before a line or packet that closes the connection")
 def sent_before_close(answers):
-    return answers.our_end and answers.their_end and answers.ours[:len(answers.theirs)] == answers.theirs
+    theirs, ours = without_padding(answers.theirs), without_padding(answers.ours)
+    return answers.our_end and answers.their_end and ours[:len(theirs)] == theirs
 
 
 def without_padding(lines):
@@ -102,7 +103,7 @@ def without_padding(lines):
 @rule("`decr` to fewer digits, `incr` that wraps")
 def unpadded(answers):
     arithmetic = rb"^\x80[\x05\x06\x15\x16]" if answers.binary else rb"^(incr|decr|ma) "
-    return answers.had(arithmetic) and without_padding(answers.theirs) == without_padding(answers.ours)
+    return answers.had(arithmetic) and all_same(without_padding(answers.theirs), without_padding(answers.ours))
 
 
 @rule("`incr`, `decr` on values like `-5`, `+5`, ` 5`, `5 `")
@@ -184,3 +185,40 @@ def born_expired(answers):
 def unknown_opcode(answers):
     return answers.binary and any(
         len(request) > 24 and request[1] not in binary.KNOWN and (request[2:5] != b"\0\0\0") for request in answers.history)
+
+
+def changed_number(answers):
+    return answers.had(rb"^\x80[\x05\x06\x15\x16]|^(incr|decr|ma) ")
+
+
+def alike_without(answers, pattern):
+    """Equal but for what the pattern matches, and for the spaces behind numbers."""
+    theirs, ours = ([re.sub(pattern, b"", line) for line in lines] for lines in (answers.theirs, answers.ours))
+    return all_same(without_padding(theirs), without_padding(ours))
+
+
+@rule("`h` after `ma`, `incr`")
+def hit_mark(answers):
+    return changed_number(answers) and alike_without(answers, rb" h[01]")
+
+
+@rule("`ma`, `incr` to one more digit, or while an earlier reply is being sent")
+def state_of_number(answers):
+    return changed_number(answers) and alike_without(answers, rb" h[01]| [XWZ](?= |$)| t\S+")
+
+
+@rule("`mg N E0`, `ma E0`")
+def no_cas_chosen(answers):
+    return answers.had(rb" E0+[ \r\n]") and alike_without(answers, rb" c\S+")
+
+
+@rule("an over-long opaque of `ma`")
+def long_opaque(answers):
+    return answers.has(rb"^ma .* O\S{31}") and answers.first_difference()[1] == b"CLIENT_ERROR opaque token too long"
+
+
+@rule("Touch, GAT, Stat with a value")
+def touch_with_value(answers):
+    return answers.binary and any(
+        len(request) > 24 and request[1] in binary.TOUCH + (0x10,) and
+        len(request) > 24 + request[4] + int.from_bytes(request[2:4], "big") for request in answers.history)
