@@ -20,8 +20,7 @@ std::string Plain(const std::string& lines) {
   std::istringstream input(lines);
   for (std::string line; std::getline(input, line);) {
     if (const std::size_t type = line.find(kType); type != std::string::npos) {
-      EXPECT_THAT(line.substr(0, type),
-                  ::testing::MatchesRegex("ts=[0-9]+\\.[0-9]{6} gid=[0-9]+"));
+      EXPECT_THAT(line.substr(0, type), ::testing::MatchesRegex("ts=[0-9]+\\.[0-9]{6} gid=[0-9]+"));
       line.erase(0, type + kType.size());
     }
     plain += line + "\n";
