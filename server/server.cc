@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "common/process/process_stats.h"
 #include "server/connection_report.h"
 #include "server/listen_spec.h"
 #include "server/log.h"
@@ -32,6 +33,7 @@ net::PoolSettings MakePoolSettings(const Options& options, const StartSizes& siz
   settings.worker.tails_full_text = kNoReadMemory;
   settings.worker.charge_memory = [&store](std::int64_t delta_bytes) {
     store.ChargeExternal(delta_bytes);
+    if (delta_bytes > 0) store.MakeRoom();
   };
   return settings;
 }
@@ -227,6 +229,11 @@ bool Server::StartListening(std::vector<net::ListenSocket> sockets, std::string&
     return false;
   }
   pool_->ServeDatagrams(std::move(udp_sockets_));
+  // Everything that stays resident is there by now.
+  const store::StoreStats stats = store_->stats();
+  const std::uint64_t charged = stats.segment_bytes + stats.index_bytes + stats.external_bytes;
+  const std::uint64_t resident = ReadResidentMemoryBytes();
+  store_->SetOverhead(resident > charged ? resident - charged : 0);
   side_doors_->SetReady(true);
   LogInfo("Serving with " + std::to_string(sizes_.memory_limit_bytes) + " bytes of memory and " +
           std::to_string(sizes_.threads) + " threads");

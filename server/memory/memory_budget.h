@@ -29,8 +29,13 @@ class MemoryBudget {
     return static_cast<std::uint64_t>(
         std::max<std::int64_t>(0, external_.load(std::memory_order_relaxed)));
   }
+  // What the process needs besides (program, stacks), as far as it counts: of a small budget not
+  // more than a 64th, or little would be left of it.
+  std::uint64_t overhead_bytes() const noexcept {
+    return std::min(overhead_.load(std::memory_order_relaxed), ceiling_bytes() / kOverheadDivisor);
+  }
   std::uint64_t used_bytes() const noexcept {
-    return segment_bytes() + index_bytes() + external_bytes();
+    return segment_bytes() + index_bytes() + external_bytes() + overhead_bytes();
   }
   // Negative when over the ceiling.
   std::int64_t headroom_bytes() const noexcept {
@@ -39,11 +44,15 @@ class MemoryBudget {
 
   void AddSegments(std::int64_t delta) noexcept { Add(segments_, delta); }
   void AddIndex(std::int64_t delta) noexcept { Add(index_, delta); }
+  void SetOverhead(std::uint64_t bytes) noexcept {
+    overhead_.store(bytes, std::memory_order_relaxed);
+  }
   void AddExternal(std::int64_t delta) noexcept {
     external_.fetch_add(delta, std::memory_order_relaxed);
   }
 
  private:
+  static constexpr std::uint64_t kOverheadDivisor = 64;
   static void Add(std::atomic<std::uint64_t>& counter, std::int64_t delta) noexcept {
     counter.fetch_add(static_cast<std::uint64_t>(delta), std::memory_order_relaxed);
   }
@@ -53,6 +62,7 @@ class MemoryBudget {
   std::atomic<std::uint64_t> segments_{0};
   std::atomic<std::uint64_t> index_{0};
   std::atomic<std::int64_t> external_{0};
+  std::atomic<std::uint64_t> overhead_{0};
 };
 
 }  // namespace podcache::memory

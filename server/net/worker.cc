@@ -15,6 +15,9 @@ constexpr std::size_t kHandlerBytes = 384;
 constexpr std::size_t kMaxKeptReplyBytes = 1U << 20;
 // Changes smaller than this wait for company: the account is shared by all workers.
 constexpr std::int64_t kChargeStepBytes = 4096;
+// Connections that used up their budget go on this many at a time, so that hundreds of them do not
+// keep a small request waiting.
+constexpr int kResumesPerTurn = 4;
 
 }  // namespace
 
@@ -74,7 +77,7 @@ void Worker::Run() {
         [](void* self) { static_cast<Worker*>(self)->KickIdle(); }, this);
   }
   while (!ended_) {
-    loop_->RunTurn(runnable_.empty());
+    loop_->RunTurn(runnable_.empty() && running_.empty());
     ResumeRunnable();
     EndTurn();
   }
@@ -110,11 +113,11 @@ void Worker::EndTurn() {
 }
 
 void Worker::ResumeRunnable() {
-  if (runnable_.empty()) return;
+  // What yields again waits until all the others have been resumed.
+  if (running_.empty()) running_.swap(runnable_);
+  if (running_.empty()) return;
   BeginTurn();
-  // What yields again waits for the next turn.
-  running_.swap(runnable_);
-  while (!running_.empty()) {
+  for (int i = 0; i < kResumesPerTurn && !running_.empty(); ++i) {
     Seat& seat = *running_.back();
     running_.pop_back();
     seat.queued = false;

@@ -18,6 +18,9 @@ std::uint64_t Store::min_memory_limit_bytes() const noexcept { return impl_->min
 std::uint64_t Store::max_memory_limit_bytes() const noexcept { return impl_->max_limit_bytes(); }
 bool Store::SetMemoryTarget(std::uint64_t target_bytes) { return impl_->SetTarget(target_bytes); }
 ResizeState Store::resize_state() const { return impl_->resize_state(); }
+void Store::MakeRoom() noexcept { impl_->MakeRoom(); }
+void Store::SetOverhead(std::uint64_t bytes) noexcept { impl_->SetOverhead(bytes); }
+
 void Store::ChargeExternal(std::int64_t delta_bytes) noexcept {
   impl_->ChargeExternal(delta_bytes);
 }

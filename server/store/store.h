@@ -166,6 +166,7 @@ struct StoreStats {
   std::uint64_t segment_bytes = 0;  // Committed segment memory.
   std::uint64_t index_bytes = 0;
   std::uint64_t external_bytes = 0;  // Charged from outside.
+  std::uint64_t overhead_bytes = 0;  // Of the process, as far as it is charged.
   std::uint64_t free_segment_bytes = 0;
   std::uint64_t dead_bytes = 0;
   std::uint64_t slack_bytes = 0;
@@ -228,6 +229,12 @@ class Store {
   // Memory held by others under the same budget (connection and reply buffers), as a delta. Any
   // thread.
   void ChargeExternal(std::int64_t delta_bytes) noexcept;
+  // For whoever has charged much at once: evicts a little if that was more than there is, so that
+  // memory is not taken faster than the background thread gives it back. Call it with no lock held.
+  void MakeRoom() noexcept;
+  // What the process itself keeps resident, apart from all that is charged: counts against the
+  // limit up to a 64th of it.
+  void SetOverhead(std::uint64_t bytes) noexcept;
 
   // Items written before the moment `at_unix_seconds` (0 = now) are gone from then on.
   void FlushAll(std::int64_t at_unix_seconds);

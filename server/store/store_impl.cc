@@ -28,6 +28,8 @@ constexpr std::uint64_t kFreeDivisor = 64;
 constexpr std::int64_t kMinFree = SegmentLog::kMoveReserve + 1;
 // Reclaiming before giving up on one allocation.
 constexpr int kMaxInlineReclaims = 64;
+// Of who has charged too much. A step gives back a segment at most.
+constexpr int kMaxHelpSteps = 2;
 // Of those, so many may keep all of a segment when used items lie there side by side.
 constexpr int kMaxPatientReclaims = 4;
 constexpr std::int64_t kSweepPeriodSeconds = 10;
@@ -178,6 +180,20 @@ void StoreImpl::ChargeExternal(std::int64_t delta_bytes) noexcept {
   if (delta_bytes > 0 && IsShort()) Wake();
 }
 
+void StoreImpl::MakeRoom() noexcept {
+  // A resize under way is over the budget for long; that is the background thread's work.
+  if (budget_.headroom_bytes() >= 0 || Reason() != ReclaimReason::kCapacity) return;
+  const std::uint32_t now = Now();
+  for (int i = 0; i < kMaxHelpSteps && budget_.headroom_bytes() < 0; ++i) {
+    if (!ShrinkOnce(now)) return;
+  }
+}
+
+void StoreImpl::SetOverhead(std::uint64_t bytes) noexcept {
+  budget_.SetOverhead(bytes);
+  Wake();
+}
+
 void StoreImpl::FlushAll(std::int64_t at_unix_seconds) {
   flush_.Schedule(at_unix_seconds, clock_.WallSeconds());
   Wake();
@@ -255,6 +271,7 @@ StoreStats StoreImpl::stats() const {
   stats.segment_bytes = budget_.segment_bytes();
   stats.index_bytes = budget_.index_bytes();
   stats.external_bytes = budget_.external_bytes();
+  stats.overhead_bytes = budget_.overhead_bytes();
   stats.segment_size_bytes = layout_.segment_bytes;
   stats.segments_free = pool_.free_segments();
   stats.segments_open = log_.open_segments();

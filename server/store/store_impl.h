@@ -69,6 +69,8 @@ class StoreImpl {
   bool SetTarget(std::uint64_t target_bytes);
   ResizeState resize_state() const;
   void ChargeExternal(std::int64_t delta_bytes) noexcept;
+  void MakeRoom() noexcept;
+  void SetOverhead(std::uint64_t bytes) noexcept;
   void FlushAll(std::int64_t at_unix_seconds);
   StoreStats stats() const;
   bool MaintainOnce();

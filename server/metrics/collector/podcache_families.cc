@@ -75,7 +75,8 @@ void AddMemoryUse(const ServerSnapshot& s, FamilyList& out) {
   out.Series({{"kind", "buffers"}}, buffers);
   out.Series({{"kind", "connections"}}, connections);
   out.Series({{"kind", "free_segments"}}, free_segments);
-  out.Series({{"kind", "other"}}, store.external_bytes - buffers - connections);
+  out.Series({{"kind", "other"}}, 
+             store.external_bytes - buffers - connections + store.overhead_bytes);
 }
 
 void AddResizes(const ResizeFigures& resizes, FamilyList& out) {
