@@ -21,6 +21,7 @@ cluster     |          | Kubernetes and Helm binaries for the tests (minutes the
 charts      | build    | helm lint, rendered templates, CRD drift, rights against the permission table
 kube        | build    | Kubernetes client, operator and CRD rules against a real API server (asan)
 tsan        |          | thread sanitizer: tests that carry its label
+limits      |          | a full cache and very many, slow, stopped or greedy clients: RSS within the budget (release)
 release     |          | release preset: the binaries that go into the images
 images      | release  | images of this machine, their contents and sizes
 e2e         | images   | a real one-node cluster: install, injection, load, live resize, Prometheus, uninstall
@@ -82,6 +83,7 @@ stage_kube() { run_tests kube; }
 
 stage_reference() {
   "$python" -B "$top/tests/transcript/run.py" --memcached --start "$top/tools/memcached-peer run -t 1"
+  AUTH_REFERENCE="$top/tools/memcached-peer run" "$python" -B "$top/tests/integration/auth_test.py" Table
 }
 
 # PODCACHE_CONFORMANCE: the presets to run it with, both unless given.
@@ -101,6 +103,12 @@ stage_charts() {
   helm=$("$top/tests/cluster/cluster" build)/helm
   "$helm" lint --strict "$top/charts/podcache"
   HELM=$helm "$python" -m unittest discover -v -s "$top/tests/charts" -p '*_test.py'
+}
+
+# By its own command: it fills gigabytes, and only the memory of an ordinary build says anything.
+stage_limits() {
+  build_preset release podcached
+  (cd "$top/tests/integration" && PODCACHED=$top/build/release/bin/podcached "$python" -B limits_test.py)
 }
 
 stage_release() { build_preset release podcached podcache-operator podcachectl; }

@@ -58,7 +58,8 @@ void AddService(const ServerSnapshot& s, const CounterTotals& totals, FamilyList
   out.Series({{"protocol", "meta"}}, totals[Counter::kMetaErrors]);
   out.Series({{"protocol", "binary"}}, totals[Counter::kBinaryErrors]);
   AddLeases(totals, out);
-  out.Counter("auth_failures_total", "Refused attempts to authenticate.", 0);
+  out.Counter("auth_failures_total", "Refused attempts to authenticate.",
+              totals[Counter::kAuthErrors]);
   out.Counter("tls_handshake_errors_total", "Failed TLS handshakes of clients.", 0);
 }
 
