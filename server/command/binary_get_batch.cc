@@ -22,7 +22,7 @@ void BinaryGetBatch::Add(const protocol::BinaryRequest& request,
 
 void BinaryGetBatch::Flush(OutputBuffer& output) {
   if (count_ == 0) return;
-  if (events_.watches_keys()) {
+  if (events_.watches(protocol::kFetchers)) {
     for (std::size_t i = 0; i < count_; ++i) events_.Lookup(keys_[i]);
   }
   output_ = &output;

@@ -32,7 +32,7 @@ void GetBatch::Flush(OutputBuffer& output) {
   if (count_ == 0) return;
   output_ = &output;
   next_ = 0;
-  if (events_.watches_keys()) {
+  if (events_.watches(protocol::kFetchers)) {
     for (std::uint32_t i = 0; i < count_; ++i) events_.Lookup(keys_[i]);
   }
   const std::span statuses(statuses_.data(), count_);
