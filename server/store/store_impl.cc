@@ -28,8 +28,10 @@ constexpr std::uint64_t kFreeDivisor = 64;
 constexpr std::int64_t kMinFree = SegmentLog::kMoveReserve + 1;
 // Reclaiming before giving up on one allocation.
 constexpr int kMaxInlineReclaims = 64;
-// Of who has charged too much. A step gives back a segment at most.
-constexpr int kMaxHelpSteps = 2;
+// What somebody who has charged too much evicts and gives back before going on.
+constexpr std::size_t kMaxHelpBytes = std::size_t{1} << 20;
+// To show an observer an eviction.
+constexpr int kMaxShowSteps = 64;
 // Of those, so many may keep all of a segment when used items lie there side by side.
 constexpr int kMaxPatientReclaims = 4;
 constexpr std::int64_t kSweepPeriodSeconds = 10;
@@ -184,7 +186,9 @@ void StoreImpl::MakeRoom() noexcept {
   // A resize under way is over the budget for long; that is the background thread's work.
   if (budget_.headroom_bytes() >= 0 || Reason() != ReclaimReason::kCapacity) return;
   const std::uint32_t now = Now();
-  for (int i = 0; i < kMaxHelpSteps && budget_.headroom_bytes() < 0; ++i) {
+  // A segment takes two steps: it is emptied, then given back.
+  const std::size_t steps = 2 + 2 * kMaxHelpBytes / layout_.segment_bytes;
+  for (std::size_t i = 0; i < steps && budget_.headroom_bytes() < 0; ++i) {
     if (!ShrinkOnce(now)) return;
   }
 }
@@ -202,10 +206,7 @@ void StoreImpl::FlushAll(std::int64_t at_unix_seconds) {
 bool StoreImpl::IsShort() const noexcept {
   const auto segments =
       static_cast<std::int64_t>(budget_.ceiling_bytes() / layout_.segment_bytes / kFreeDivisor);
-  // One more while somebody watches evictions: whoever looks at a full cache sees what leaves next
-  // without waiting for a segment's worth of writes.
-  const bool watched = options_.eviction_observer != nullptr && options_.eviction_observer->Wants();
-  return pool_.Available() < std::max(segments, kMinFree) + (watched ? 1 : 0);
+  return pool_.Available() < std::max(segments, kMinFree);
 }
 
 // While shrinking, everything used is kept until as much was copied as can stay. Under load items
@@ -227,7 +228,30 @@ bool StoreImpl::MaintainOnce() {
   }
   LowerLimit();
   if (IsShort() && reclaimer_.ReclaimOne(ReclaimReason::kCapacity, now)) return true;
-  return SweepOnce(now);
+  return ShowEviction(now) || SweepOnce(now);
+}
+
+// Whoever begins to observe the evictions of a cache that evicts is shown some at once, instead of
+// after a segment's worth of writes. False when nothing is left to show.
+bool StoreImpl::ShowEviction(std::uint32_t now) {
+  if (options_.eviction_observer == nullptr) return false;
+  if (!options_.eviction_observer->Wants()) {
+    show_steps_.store(kNotObserved, std::memory_order_relaxed);
+    return false;
+  }
+  const std::uint64_t evicted = reclaimer_.counters().evicted_items.load(std::memory_order_relaxed);
+  if (show_steps_.load(std::memory_order_relaxed) == kNotObserved) {
+    evicted_before_show_.store(evicted, std::memory_order_relaxed);
+    show_steps_.store(evicted > 0 ? kMaxShowSteps : 0, std::memory_order_relaxed);
+  }
+  const int steps = show_steps_.load(std::memory_order_relaxed);
+  if (steps == 0 || evicted != evicted_before_show_.load(std::memory_order_relaxed)) {
+    show_steps_.store(0, std::memory_order_relaxed);
+    return false;
+  }
+  // Compaction comes first, so one step may not be enough.
+  show_steps_.store(steps - 1, std::memory_order_relaxed);
+  return reclaimer_.ReclaimOne(ReclaimReason::kCapacity, now);
 }
 
 // Over the budget. Moving used items out of the way needs a few free segments, so those go last.

@@ -84,6 +84,7 @@ class StoreImpl {
   void RunMaintenance();
   bool ShrinkOnce(std::uint32_t now);
   bool SweepOnce(std::uint32_t now);
+  bool ShowEviction(std::uint32_t now);
   void LowerLimit();
 
   const StoreOptions options_;
@@ -102,6 +103,10 @@ class StoreImpl {
 
   std::atomic<std::uint64_t> upload_bytes_{0};
   std::atomic<std::int64_t> next_sweep_seconds_{0};
+  // Tries left to show an observer an eviction.
+  static constexpr int kNotObserved = -1;
+  std::atomic<int> show_steps_{kNotObserved};
+  std::atomic<std::uint64_t> evicted_before_show_{0};
 
   mutable Mutex resize_mutex_;
   std::uint64_t generation_ GUARDED_BY(resize_mutex_) = 0;

@@ -143,8 +143,7 @@ class Reloading(unittest.TestCase):
                                  (("-Y", self.users + "x"), "No such file"),
                                  (("-Y", self.users, "-B", "binary"), "exclude each other"),
                                  (("-Y", self.users, "-B", "auto"), "exclude each other"),
-                                 (("-Y", self.users, "-l", "proto[binary]:127.0.0.1"), "exclude each other"),
-                                 (("-Y", self.users, "-U", "-1"), "exclude each other")):
+                                 (("-Y", self.users, "-l", "proto[binary]:127.0.0.1"), "exclude each other")):
             done = run("-u", "root", "-p", "-1", "--http-listen=off", "--admin-listen=off", *options)
             self.assertNotEqual(done.returncode, 0)
             self.assertIn(message, done.stderr)

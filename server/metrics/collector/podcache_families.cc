@@ -76,7 +76,7 @@ void AddMemoryUse(const ServerSnapshot& s, FamilyList& out) {
   out.Series({{"kind", "buffers"}}, buffers);
   out.Series({{"kind", "connections"}}, connections);
   out.Series({{"kind", "free_segments"}}, free_segments);
-  out.Series({{"kind", "other"}}, 
+  out.Series({{"kind", "other"}},
              store.external_bytes - buffers - connections + store.overhead_bytes);
 }
 
