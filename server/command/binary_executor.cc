@@ -190,7 +190,12 @@ void BinaryExecutor::Arithmetic(const BinaryRequest& request, OutputBuffer& outp
   }
   if (result.status != StoreStatus::kOk) return Reply(request.head, result.status, 0, output);
   // A number that was created counts neither way, as in memcached.
-  if (!result.created) counters_.Add(increment ? Counter::kIncrHits : Counter::kDecrHits);
+  if (!result.created) {
+    counters_.Add(increment ? Counter::kIncrHits : Counter::kDecrHits);
+  } else {
+    events_.Stored(request.key, protocol::Verb::kAdd, StoreStatus::kStored, options.exptime,
+                   protocol::NumberText(result.value).text().size());
+  }
   if (!request.head.quiet)
     protocol::AppendBinaryNumber(request.head, result.value, result.cas, output);
 }

@@ -91,6 +91,27 @@ TEST_F(WatchSessionTest, Commands) {
   EXPECT_EQ(SeenOf("set k 0 0 2\r\nabc\r\n"), "");
 }
 
+TEST_F(WatchSessionTest, MetaCommands) {
+  Watch("fetchers mutations deletions");
+  EXPECT_EQ(SeenOf("ms m 2 T30\r\nab\r\nmg m t v\r\nme m\r\n"),
+            "item_get key=m status=not_found clsid=0 cfd=8 size=0\n"
+            "item_store key=m status=stored cmd=set ttl=30 clsid=1 cfd=8 size=2\n"
+            "item_get key=m status=found clsid=1 cfd=8 size=2\n"
+            "item_get key=m status=found clsid=1 cfd=8 size=2\n");
+  EXPECT_EQ(SeenOf("ms app 2 MA N90\r\nab\r\n"),
+            "item_get key=app status=not_found clsid=0 cfd=8 size=0\n"
+            "item_store key=app status=stored cmd=append ttl=90 clsid=1 cfd=8 size=2\n");
+  EXPECT_EQ(SeenOf("ma q N0 J13\r\nma q q\r\n"),
+            "item_get key=q status=not_found clsid=0 cfd=8 size=0\n"
+            "item_store key=q status=stored cmd=add ttl=0 clsid=1 cfd=8 size=2\n"
+            "item_get key=q status=found clsid=1 cfd=8 size=2\n");
+  EXPECT_EQ(SeenOf("md q I\r\nmd q\r\nmd q\r\n"),
+            "item_get key=q status=found clsid=1 cfd=8 size=2\n"
+            "item_get key=q status=found clsid=1 cfd=8 size=2\n"
+            "deleted key=q cmd=md clsid=1 size=2\n"
+            "item_get key=q status=not_found clsid=0 cfd=8 size=0\n");
+}
+
 TEST_F(WatchSessionTest, RefusedForItsSize) {
   Watch("fetchers mutations");
   client_.Receive("set big 0 0 2000000\r\n");
