@@ -129,10 +129,14 @@ void MetaCommand::Arithmetic(const MetaRequest& request, OutputBuffer& output) {
   CountArithmetic(options.increment, result);
   const std::optional<MetaStatus> status = MetaStatusOf(result.status);
   if (!status) return AnswerRefusal(result.status, output);
-  if (IsHidden(request, *status)) return;
   MetaItem item;
   if (*status != MetaStatus::kOk) return AppendMetaLine(*status, request, item, output);
   const protocol::NumberText number(result.value);
+  if (result.created) {
+    events_.Stored(key.bytes, protocol::Verb::kAdd, StoreStatus::kStored, options.exptime,
+                   number.text().size());
+  }
+  if (IsHidden(request, *status)) return;
   item.cas = result.cas;
   item.created = result.created;
   item.ttl = SecondsLeft(result.exptime_before, common_.Now());
@@ -157,6 +161,7 @@ void MetaCommand::CountArithmetic(bool increment, const store::ArithmeticResult&
 void MetaCommand::Debug(const MetaRequest& request, OutputBuffer& output) {
   store::DetailedRead read;
   read.key = session_.MakeKey(request.key);
+  events_.Lookup(read.key);
   read.counts_as_use = false;
   read.want_cas = true;
   read.want_item_bytes = true;

@@ -72,7 +72,7 @@ void MetaGetBatch::Add(const MetaRequest& request) noexcept {
 void MetaGetBatch::Run(OutputBuffer& output) {
   output_ = &output;
   next_ = 0;
-  if (events_.watches_keys()) {
+  if (events_.watches(protocol::kFetchers)) {
     for (std::size_t i = 0; i < count_; ++i) events_.Lookup(reads_[i].key);
   }
   const std::span statuses(statuses_.data(), count_);
