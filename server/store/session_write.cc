@@ -54,8 +54,11 @@ Try StoreSession::Impl::TryStore(Partition& partition, WriteHandle::Impl& handle
   ItemFields fields = wanted;
   fields.access = AccessStamp(moment.now);
   if (options.mode == WriteMode::kCas && options.stale_if_older &&
-      table.CasOf(found) != options.compare_cas)
-    fields.state_bits = header::kStale;
+      table.CasOf(found) != options.compare_cas) {
+    // What is older than what is there lives no longer, and who has the lease keeps it.
+    fields.exptime = found.record.Exptime(found.header);
+    fields.state_bits = header::kStale | (found.header & header::kLeased);
+  }
   if (found.live() && table.OverwriteInPlace(found, fields, handle.staged())) {
     CountStored(partition, Record::BytesOf(found.header));
     return {StoreStatus::kStored, 0, options.want_cas ? CasForClient(found) : 0};

@@ -218,6 +218,10 @@ void StoreModelTest::CompareAndSwap() {
       ASSERT_NE(Live(key), nullptr);
       EXPECT_TRUE(matches || options.stale_if_older);
       item.stale = !matches;
+      if (!matches) {
+        item.exptime = Live(key)->exptime;
+        item.leased = Live(key)->leased;
+      }
       return Written(key, std::move(item));
     case StoreStatus::kExists:
       EXPECT_NE(Live(key), nullptr);

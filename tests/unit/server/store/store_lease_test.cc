@@ -216,6 +216,10 @@ TEST_F(StoreLeaseTest, AnOlderValueIsStoredStale) {
   EXPECT_EQ(client().Write("k", "two", older).status, StoreStatus::kStored);
   EXPECT_EQ(client().Get("k"), "two");
   EXPECT_EQ(Read("k").won, Lease::kStale);
+  // Who has been asked to renew it still is, and it lives no longer than before.
+  EXPECT_EQ(client().Write("k", "more", older, 0, now() + 90).status, StoreStatus::kStored);
+  EXPECT_EQ(Read("k").held, Lease::kStale);
+  EXPECT_EQ(Read("k").exptime, 0);
   client().Write("k", "three", {.set_cas = 100});
   WriteOptions newer{.mode = WriteMode::kCas, .compare_cas = 101, .stale_if_older = true};
   EXPECT_EQ(client().Write("k", "four", newer).status, StoreStatus::kExists);
