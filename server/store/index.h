@@ -136,7 +136,28 @@ class Index {
     __builtin_prefetch(&partitions_[hash >> partition_shift_ & mask_]);
   }
 
-  // Calls visit(slot location) for every entry; for tests and dumps.
+  // Calls visit(slot) for every entry with a tag in [first, end). Entries lie at their home bucket
+  // or behind it, as far as the counts say.
+  template <class Visit>
+  void ForEachTag(Partition& partition, std::uint32_t first, std::uint32_t end,
+                  Visit&& visit) const REQUIRES(partition.lock) {
+    const std::uint32_t count = partition.bucket_count;
+    if (count == 0 || first >= end) return;
+    Bucket* const buckets = partition.buckets.load(std::memory_order_relaxed);
+    const std::uint32_t last = Home(end - 1, count);
+    bool beyond_last = false;
+    std::uint32_t i = Home(first, count);
+    for (std::uint32_t seen = 0; seen < count; ++seen) {
+      for (Slot& slot : buckets[i].slots) {
+        if (!slot.empty() && slot.tag() >= first && slot.tag() < end) visit(slot);
+      }
+      beyond_last = beyond_last || i == last;
+      if (beyond_last && buckets[i].passed == 0) return;
+      i = i + 1 == count ? 0 : i + 1;
+    }
+  }
+
+  // Calls visit(slot) for every entry; for tests.
   template <class Visit>
   void ForEach(Partition& partition, Visit&& visit) const REQUIRES(partition.lock) {
     Bucket* const buckets = partition.buckets.load(std::memory_order_relaxed);
@@ -147,8 +168,9 @@ class Index {
     }
   }
 
+  static constexpr std::uint32_t kTags = 1U << Slot::kTagBits;
   static std::uint32_t Tag(std::uint64_t hash) noexcept {
-    return static_cast<std::uint32_t>(hash) & ((1U << Slot::kTagBits) - 1);
+    return static_cast<std::uint32_t>(hash) & (kTags - 1);
   }
 
  private:

@@ -56,6 +56,9 @@ class ItemTable {
   Found FindOwner(Partition& partition, std::uint64_t hash, Location piece_location, Moment moment,
                   std::uint32_t& piece) noexcept REQUIRES(partition.lock);
 
+  // The item of a slot that somebody walks over.
+  Found Look(Slot& slot, Moment moment) const noexcept { return Examine(&slot, moment); }
+
   // What `gets` shows: the position where the record was written, unless it was moved since.
   std::uint64_t CasOf(const Found& found) const noexcept;
   // The CAS id leaves the store: from now on it changes with the value and survives a move.

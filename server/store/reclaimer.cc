@@ -29,7 +29,17 @@ bool Reclaimer<Policy>::ReclaimOne(ReclaimReason reason, std::uint32_t now) noex
   MutexLock lock(mutex_);
   SegmentLog& log = table_.log();
   const Victim victim = log.PickVictim(evictions_);
+  if (Reclaim(victim, reason, now)) return true;
+  // No room to move into: rather evict the oldest than what lives in the middle of the line.
+  return evictions_ && victim.kind == VictimKind::kMostlyDead &&
+         Reclaim(log.PickOldest(), reason, now);
+}
+
+template <class Policy>
+bool Reclaimer<Policy>::Reclaim(const Victim& victim, ReclaimReason reason,
+                                std::uint32_t now) noexcept {
   if (victim.kind == VictimKind::kNone) return false;
+  SegmentLog& log = table_.log();
   Pass pass;
   pass.segment = victim.segment;
   pass.now = now;
@@ -102,7 +112,7 @@ bool Reclaimer<Policy>::Settle(Pass& pass, Location location, Record record,
     if (verdict != Verdict::kNoRoom) return true;
     const std::uint32_t beside = pass.compacting ? pass.segment : kNoSegment;
     if (pass.writer->Refill(needed, epoch, Claim::kMove, beside)) continue;
-    if (!evictions_) return false;
+    if (!evictions_ || pass.compacting) return false;
     may_keep = false;
   }
 }
@@ -170,6 +180,11 @@ void Reclaimer<Policy>::Evict(Pass& pass, Partition& partition, std::uint64_t ha
     counters_.evicted_by_shrink_items.fetch_add(1, std::memory_order_relaxed);
     counters_.evicted_by_shrink_bytes.fetch_add(bytes, std::memory_order_relaxed);
   }
+  if (found.record.Exptime(found.header) != 0)
+    counters_.evicted_with_exptime_items.fetch_add(1, std::memory_order_relaxed);
+  const std::uint32_t idle = (pass.now - Record::AccessOf(found.header)) &
+                             static_cast<std::uint32_t>(header::kAccessMask);
+  counters_.last_evicted_idle_seconds.store(idle, std::memory_order_relaxed);
   if ((found.header & header::kFetched) == 0)
     counters_.evicted_unfetched_items.fetch_add(1, std::memory_order_relaxed);
   table_.Remove(partition, hash, found);
@@ -196,6 +211,7 @@ bool Reclaimer<Policy>::SweepOne(std::uint32_t now) noexcept {
   const std::uint32_t epoch = table_.flush().epoch();
   const std::uint32_t id = log.NextToSweep(sweep_cursor_, epoch, now);
   if (id == kNoSegment) {
+    counters_.sweeps.fetch_add(1, std::memory_order_relaxed);
     if (table_.flush().sweep_pending() && !log.HoldsOlderThan(epoch))
       table_.flush().SweepDone(epoch);
     return false;
@@ -204,15 +220,20 @@ bool Reclaimer<Policy>::SweepOne(std::uint32_t now) noexcept {
   // Found anew from what survives; who stores a new expiry meanwhile lowers it too.
   segment.earliest_exptime.store(Segment::kNoExptime, std::memory_order_relaxed);
   const std::uint32_t tail = segment.tail.load(std::memory_order_relaxed);
+  std::uint64_t items = 0;
   for (std::uint32_t offset = 0; offset < tail;) {
     const Location location = log.LocationOf(id, offset);
     const Record record(log.At(location));
     const std::uint64_t h = record.Header();
     if (Record::KindOf(h) == RecordKind::kItem || Record::KindOf(h) == RecordKind::kLarge) {
       SweepRecord(location, record, h, now);
+      ++items;
     }
     offset += static_cast<std::uint32_t>(Record::BytesOf(h));
   }
+  counters_.swept_items.fetch_add(items, std::memory_order_relaxed);
+  // Used again before fresh memory is.
+  if (const Victim dead = log.TakeIfDead(id); dead.kind != VictimKind::kNone) log.Retire(id);
   return true;
 }
 

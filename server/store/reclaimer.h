@@ -34,10 +34,14 @@ struct ReclaimCounters {
   std::atomic<std::uint64_t> evicted_by_shrink_items{0};
   std::atomic<std::uint64_t> evicted_by_shrink_bytes{0};
   std::atomic<std::uint64_t> evicted_unfetched_items{0};
+  std::atomic<std::uint64_t> evicted_with_exptime_items{0};
+  std::atomic<std::uint64_t> last_evicted_idle_seconds{0};
   std::atomic<std::uint64_t> copied_bytes{0};
   // Expired items found by a sweep, and in a segment that was reclaimed.
   std::atomic<std::uint64_t> expired_in_sweep_items{0};
   std::atomic<std::uint64_t> expired_in_segment_items{0};
+  std::atomic<std::uint64_t> swept_items{0};
+  std::atomic<std::uint64_t> sweeps{0};
   std::atomic<std::uint64_t> compacted_segments{0};
 };
 
@@ -75,6 +79,8 @@ class Reclaimer {
   std::size_t CopyLimit(ReclaimReason reason, std::size_t live_bytes) const noexcept
       REQUIRES(mutex_);
   void SettleCredit(const Pass& pass, std::size_t live_bytes) noexcept REQUIRES(mutex_);
+  bool Reclaim(const Victim& victim, ReclaimReason reason, std::uint32_t now) noexcept
+      REQUIRES(mutex_);
   bool Empty(Pass& pass) noexcept REQUIRES(mutex_);
   bool Settle(Pass& pass, Location location, Record record, std::uint64_t h) noexcept
       REQUIRES(mutex_);

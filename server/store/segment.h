@@ -1,6 +1,6 @@
 // What is known of one segment of the log, beside its memory.
 //
-// Threads: the links, `candidate` and the transitions of `state` are under the log's mutex; the
+// Threads: the links, `candidate`, `listed_dead` and the transitions of `state` are under the log's mutex; the
 // rest are atomics.
 #pragma once
 
@@ -24,6 +24,7 @@ enum class SegmentState : std::uint8_t {
 struct alignas(64) Segment {
   std::atomic<SegmentState> state{SegmentState::kFree};
   bool candidate = false;
+  bool listed_dead = false;
   std::atomic<std::uint32_t> tail{0};     // Bytes reserved; the whole segment once sealed.
   std::atomic<std::uint32_t> dead{0};     // Bytes of records nobody can find any more.
   std::atomic<std::uint32_t> padding{0};  // Bytes that never held a record.
@@ -36,6 +37,7 @@ struct alignas(64) Segment {
   std::uint32_t previous = kNoSegment;
   std::uint32_t next = kNoSegment;
   std::uint32_t next_candidate = kNoSegment;
+  std::uint32_t next_dead = kNoSegment;
   // Log position of the segment's first unit: position of a record = this + its offset in units.
   // Never used twice.
   std::atomic<std::uint64_t> first_position{0};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <new>
+#include <utility>
 
 #include "common/base/check.h"
 #include "server/memory/pages.h"
@@ -117,6 +118,7 @@ void SegmentLog::SealLocked(OpenSegment& open) noexcept {
   open_count_.fetch_sub(1, std::memory_order_relaxed);
   sealed_count_.fetch_add(1, std::memory_order_relaxed);
   if (sealed.dead.load(std::memory_order_relaxed) >= candidate_bytes_) AddCandidateLocked(open.id);
+  if (IsDead(open.id)) AddDeadLocked(open.id);
   open.id = kNoSegment;
 }
 
@@ -131,10 +133,14 @@ void SegmentLog::MarkDead(Location location, std::size_t bytes) noexcept {
   const std::uint32_t before =
       holder.dead.fetch_add(static_cast<std::uint32_t>(bytes), std::memory_order_relaxed);
   dead_bytes_.fetch_add(bytes, std::memory_order_relaxed);
-  // Once per segment: when it crosses the mark. One still open is looked at when it is sealed.
-  if (before >= candidate_bytes_ || before + bytes < candidate_bytes_) return;
+  // Twice per segment: when it crosses the mark, and when nothing lives any more. One still open is
+  // looked at when it is sealed.
+  const bool crossed = before < candidate_bytes_ && before + bytes >= candidate_bytes_;
+  if (!crossed && !IsDead(id)) return;
   MutexLock lock(mutex_);
-  if (holder.state.load(std::memory_order_relaxed) == SegmentState::kSealed) AddCandidateLocked(id);
+  if (holder.state.load(std::memory_order_relaxed) != SegmentState::kSealed) return;
+  if (crossed) AddCandidateLocked(id);
+  if (IsDead(id)) AddDeadLocked(id);
 }
 
 void SegmentLog::NoteExptime(Location location, std::uint32_t exptime) noexcept {
@@ -156,12 +162,32 @@ void SegmentLog::UnpinReader(std::uint32_t id) noexcept {
 
 Victim SegmentLog::PickVictim(bool evict) noexcept {
   MutexLock lock(mutex_);
-  Victim victim{VictimKind::kMostlyDead, PopCandidateLocked()};
+  // First those that cost nothing.
+  Victim victim{VictimKind::kMostlyDead, PopDeadLocked()};
+  if (victim.segment == kNoSegment) victim.segment = PopCandidateLocked();
   if (victim.segment == kNoSegment && evict) victim = {VictimKind::kOldest, OldestLocked()};
   if (victim.segment == kNoSegment && !evict) victim = {VictimKind::kMostlyDead, MostDeadLocked()};
   if (victim.segment == kNoSegment) return {};
   TakeForReclaimLocked(victim.segment);
   return victim;
+}
+
+Victim SegmentLog::PickOldest() noexcept {
+  MutexLock lock(mutex_);
+  const Victim victim{VictimKind::kOldest, OldestLocked()};
+  if (victim.segment == kNoSegment) return {};
+  TakeForReclaimLocked(victim.segment);
+  return victim;
+}
+
+Victim SegmentLog::TakeIfDead(std::uint32_t id) noexcept {
+  MutexLock lock(mutex_);
+  if (segments_[id].state.load(std::memory_order_relaxed) != SegmentState::kSealed ||
+      !IsDead(id) || !QuiesceLocked(id)) {
+    return {};
+  }
+  TakeForReclaimLocked(id);
+  return {VictimKind::kMostlyDead, id};
 }
 
 void SegmentLog::TakeForReclaimLocked(std::uint32_t id) noexcept {
@@ -241,6 +267,27 @@ void SegmentLog::AddCandidateLocked(std::uint32_t id) noexcept {
   (first_candidate_ == kNoSegment ? first_candidate_ : segments_[last_candidate_].next_candidate) =
       id;
   last_candidate_ = id;
+}
+
+void SegmentLog::AddDeadLocked(std::uint32_t id) noexcept {
+  Segment& dead = segments_[id];
+  if (std::exchange(dead.listed_dead, true)) return;
+  dead.next_dead = std::exchange(first_dead_, id);
+}
+
+std::uint32_t SegmentLog::PopDeadLocked() noexcept {
+  while (first_dead_ != kNoSegment) {
+    const std::uint32_t id = first_dead_;
+    Segment& dead = segments_[id];
+    first_dead_ = dead.next_dead;
+    dead.listed_dead = false;
+    // As with candidates: one in use is found as the oldest later.
+    if (dead.state.load(std::memory_order_relaxed) == SegmentState::kSealed && IsDead(id) &&
+        QuiesceLocked(id)) {
+      return id;
+    }
+  }
+  return kNoSegment;
 }
 
 std::uint32_t SegmentLog::PopCandidateLocked() noexcept {

@@ -104,6 +104,9 @@ class SegmentLog {
 
   // Chooses what to reclaim and marks it so; the caller is the only one that reclaims.
   Victim PickVictim(bool evict) noexcept;
+  Victim PickOldest() noexcept;
+  // The same for this one, if nothing in it lives.
+  Victim TakeIfDead(std::uint32_t segment) noexcept;
   // The victim holds nothing any more. True if its memory is free at once.
   bool Retire(std::uint32_t segment) noexcept;
   // The victim stays, in its old place.
@@ -135,6 +138,9 @@ class SegmentLog {
   void SealLocked(OpenSegment& open) noexcept REQUIRES(mutex_);
   void Pad(std::uint32_t segment, std::uint32_t offset, std::uint32_t bytes) noexcept;
   void AddCandidateLocked(std::uint32_t segment) noexcept REQUIRES(mutex_);
+  void AddDeadLocked(std::uint32_t segment) noexcept REQUIRES(mutex_);
+  std::uint32_t PopDeadLocked() noexcept REQUIRES(mutex_);
+  bool IsDead(std::uint32_t segment) const noexcept { return segments_[segment].live_bytes() == 0; }
   bool QuiesceLocked(std::uint32_t segment) noexcept REQUIRES(mutex_);
   std::uint32_t PopCandidateLocked() noexcept REQUIRES(mutex_);
   std::uint32_t OldestLocked() noexcept REQUIRES(mutex_);
@@ -158,6 +164,7 @@ class SegmentLog {
   std::uint32_t newest_ GUARDED_BY(mutex_) = kNoSegment;
   std::uint32_t first_candidate_ GUARDED_BY(mutex_) = kNoSegment;
   std::uint32_t last_candidate_ GUARDED_BY(mutex_) = kNoSegment;
+  std::uint32_t first_dead_ GUARDED_BY(mutex_) = kNoSegment;
   std::vector<LogWriter*> writers_ GUARDED_BY(mutex_);
 };
 

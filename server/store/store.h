@@ -27,6 +27,7 @@
 #include "server/store/eviction_observer.h"
 #include "server/store/item_read.h"
 #include "server/store/key.h"
+#include "server/store/scan.h"
 #include "server/store/store_status.h"
 
 namespace podcache::store {
@@ -182,11 +183,15 @@ struct StoreStats {
   std::uint64_t evicted_by_shrink_items = 0;
   std::uint64_t evicted_by_shrink_bytes = 0;
   std::uint64_t evicted_unfetched_items = 0;
+  std::uint64_t evicted_with_exptime_items = 0;
+  std::uint64_t last_evicted_idle_seconds = 0;  // Not a sum: of the latest one.
   std::uint64_t expired_unfetched_items = 0;
   std::uint64_t expired_items = 0;
   std::uint64_t expired_in_sweep_items = 0;  // Of those: found by a sweep,
   std::uint64_t expired_in_segment_items =
       0;  // or in a segment that was reclaimed; the others by who looked for them.
+  std::uint64_t swept_items = 0;  // Looked at by sweeps for expired and flushed ones.
+  std::uint64_t sweeps = 0;
   std::uint64_t reclaimed_items = 0;
   std::uint64_t total_items = 0;
   std::uint64_t stored_bytes = 0;
@@ -240,6 +245,11 @@ class Store {
   void FlushAll(std::int64_t at_unix_seconds);
 
   StoreStats stats() const;
+
+  // One step of a walk over all items (scan.h); false when it has ended. Any thread.
+  bool Scan(ScanCursor& cursor, ItemVisitor& visitor);
+  // Expired items are removed soon, instead of some time later. Any thread.
+  void RequestSweep() noexcept;
 
   // One bounded step of what the background thread does: evict or give memory back when over the
   // budget, keep a few segments free, remove what expired or was flushed. False when nothing was

@@ -34,7 +34,14 @@ constexpr std::size_t kMaxHelpBytes = std::size_t{1} << 20;
 constexpr int kMaxShowSteps = 64;
 // Of those, so many may keep all of a segment when used items lie there side by side.
 constexpr int kMaxPatientReclaims = 4;
-constexpr std::int64_t kSweepPeriodSeconds = 10;
+// Expired items are looked for in at most so much memory a second, and at least every few seconds.
+constexpr std::uint64_t kSweepBytesPerSecond = std::uint64_t{64} << 20;
+constexpr std::uint64_t kMaxSweepPeriodSeconds = 10;
+// Below this (memcached's own least) a few dozen values are the whole cache: who writes makes room
+// ahead of the next one, an eighth of all, without waiting for the background thread.
+constexpr std::uint64_t kTinyBudgetBytes = std::uint64_t{8} << 20;
+constexpr std::int64_t kTinyFreeDivisor = 8;
+constexpr int kMaxReclaimsAhead = 8;
 constexpr auto kIdlePeriod = std::chrono::milliseconds(100);
 
 }  // namespace
@@ -94,6 +101,7 @@ std::uint32_t StoreImpl::Now() noexcept {
 template <class Attempt>
 bool StoreImpl::Retry(Attempt&& attempt) noexcept {
   if (IsShort()) Wake();
+  MakeRoomAhead();
   if (attempt(Claim::kWrite)) return true;
   for (int i = 0; i < kMaxInlineReclaims; ++i) {
     ReclaimReason reason = Reason();
@@ -209,6 +217,15 @@ bool StoreImpl::IsShort() const noexcept {
   return pool_.Available() < std::max(segments, kMinFree);
 }
 
+void StoreImpl::MakeRoomAhead() noexcept {
+  if (!options_.evictions || budget_.ceiling_bytes() >= kTinyBudgetBytes) return;
+  const auto wanted = static_cast<std::int64_t>(budget_.ceiling_bytes() / layout_.segment_bytes) /
+                      kTinyFreeDivisor;
+  for (int i = 0; i < kMaxReclaimsAhead && pool_.Available() < wanted; ++i) {
+    if (!reclaimer_.ReclaimOne(Reason(), Now())) return;
+  }
+}
+
 // While shrinking, everything used is kept until as much was copied as can stay. Under load items
 // are used again all the time: without that bound the shrink might never end.
 ReclaimReason StoreImpl::Reason() const noexcept {
@@ -265,8 +282,15 @@ bool StoreImpl::SweepOnce(std::uint32_t now) {
   if (!flush_.sweep_pending() && now < next_sweep_seconds_.load(std::memory_order_relaxed))
     return false;
   if (reclaimer_.SweepOne(now)) return true;
-  next_sweep_seconds_.store(now + kSweepPeriodSeconds, std::memory_order_relaxed);
+  const std::uint64_t period = std::clamp<std::uint64_t>(
+      budget_.segment_bytes() / kSweepBytesPerSecond, 1, kMaxSweepPeriodSeconds);
+  next_sweep_seconds_.store(now + static_cast<std::int64_t>(period), std::memory_order_relaxed);
   return false;
+}
+
+void StoreImpl::RequestSweep() noexcept {
+  next_sweep_seconds_.store(0, std::memory_order_relaxed);
+  Wake();
 }
 
 void StoreImpl::Wake() noexcept {
@@ -325,6 +349,12 @@ StoreStats StoreImpl::stats() const {
   stats.evicted_by_shrink_bytes = reclaim.evicted_by_shrink_bytes.load(std::memory_order_relaxed);
   stats.expired_in_sweep_items = reclaim.expired_in_sweep_items.load(std::memory_order_relaxed);
   stats.expired_in_segment_items = reclaim.expired_in_segment_items.load(std::memory_order_relaxed);
+  stats.evicted_with_exptime_items =
+      reclaim.evicted_with_exptime_items.load(std::memory_order_relaxed);
+  stats.last_evicted_idle_seconds =
+      reclaim.last_evicted_idle_seconds.load(std::memory_order_relaxed);
+  stats.swept_items = reclaim.swept_items.load(std::memory_order_relaxed);
+  stats.sweeps = reclaim.sweeps.load(std::memory_order_relaxed);
   stats.compacted_segments = reclaim.compacted_segments.load(std::memory_order_relaxed);
   stats.copied_bytes = reclaim.copied_bytes.load(std::memory_order_relaxed);
   return stats;

@@ -20,6 +20,7 @@
 #include "server/store/item_table.h"
 #include "server/store/key_hasher.h"
 #include "server/store/reclaimer.h"
+#include "server/store/scan.h"
 #include "server/store/segment_log.h"
 #include "server/store/store.h"
 
@@ -74,11 +75,15 @@ class StoreImpl {
   void FlushAll(std::int64_t at_unix_seconds);
   StoreStats stats() const;
   bool MaintainOnce();
+  // scan.cc
+  bool Scan(ScanCursor& cursor, ItemVisitor& visitor);
+  void RequestSweep() noexcept;
 
  private:
   template <class Attempt>
   bool Retry(Attempt&& attempt) noexcept;
   bool IsShort() const noexcept;
+  void MakeRoomAhead() noexcept;
   ReclaimReason Reason() const noexcept;
   void Wake() noexcept;
   void RunMaintenance();
@@ -86,6 +91,8 @@ class StoreImpl {
   bool SweepOnce(std::uint32_t now);
   bool ShowEviction(std::uint32_t now);
   void LowerLimit();
+  void ScanStep(ScanCursor& cursor, ItemVisitor& visitor, std::uint32_t now);
+  ItemView ViewOf(Found& found, bool want_cas, std::uint32_t now) noexcept;
 
   const StoreOptions options_;
   const Clock& clock_;
