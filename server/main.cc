@@ -4,6 +4,7 @@
 #include <exception>
 #include <string>
 
+#include "common/base/adjustable_clock.h"
 #include "common/base/clock.h"
 #include "common/base/version.h"
 #include "common/cgroup/cgroup.h"
@@ -14,6 +15,7 @@
 #include "server/process_setup.h"
 #include "server/server.h"
 #include "server/start_sizes.h"
+#include "server/store/store.h"
 
 namespace podcache::server {
 
@@ -47,11 +49,15 @@ bool PrintAndEnd(const Options& options) {
 }
 
 // What the kernel may refuse without making the server useless.
-void ArrangeOptional(const Options& options) {
+void ArrangeOptional(const Options& options, const StartSizes& sizes) {
   std::string error;
   if (options.core_dumps && !RaiseCoreLimit(error)) LogWarning(error);
-  if (options.large_pages)
-    LogWarning("-L: the kernel decides about large pages by itself; nothing to switch on");
+  if (options.large_pages && !LargePagesOffered(error)) LogWarning("-L: " + error);
+  if (options.large_pages && sizes.memory_limit_bytes < store::kMinLargePageLimitBytes) {
+    LogWarning("-L: a memory of " + std::to_string(sizes.memory_limit_bytes) +
+               " bytes is too small for large pages; it needs " +
+               std::to_string(store::kMinLargePageLimitBytes));
+  }
 }
 
 int Main(int argc, const char* const* argv) {
@@ -75,7 +81,7 @@ int Main(int argc, const char* const* argv) {
   }
   for (const std::string& note : sizes.notes) LogWarning(note);
 
-  ArrangeOptional(options);
+  ArrangeOptional(options, sizes);
   if (!EnsureDescriptors(sizes.max_connections, !options.max_connections_given, error)) {
     return Refuse(error, kExitOsError);
   }
@@ -84,8 +90,15 @@ int Main(int argc, const char* const* argv) {
   if (options.daemonize && !Daemonize(error)) return Refuse(error, kExitOsError);
   if (options.lock_memory && !LockMemory(error)) LogWarning("-k: " + error);
 
+#ifdef PODCACHE_TEST_HOOKS
+  AdjustableClock clock;
+#else
   const SystemClock clock;
+#endif
   Server server(options, sizes, cgroup, clock, pod.config_hash);
+#ifdef PODCACHE_TEST_HOOKS
+  server.set_test_clock(clock);
+#endif
   if (!server.Start(error)) return Refuse(error, kExitUnavailable);
   server.Run();
   return 0;

@@ -88,6 +88,17 @@ bool SetGrowthFactor(Options& options, const string& text, string& error) {
   return true;
 }
 
+bool SetDelimiter(Options& options, const string& text, string& error) {
+  if (text.empty()) {
+    error = "the character is missing";
+    return false;
+  }
+  // Of more than one character memcached takes the first.
+  options.settings.stat_key_prefix = text.substr(0, 1);
+  options.settings.detail_enabled = true;
+  return true;
+}
+
 bool SetHttpListen(Options& options, const string& text, string&) {
   options.http_listen = text == "off" ? "" : text;
   options.http_listen_is_default = false;
@@ -175,7 +186,7 @@ constexpr OptionRow kRows[] = {
     {"-k,--lock-memory", nullptr, nullptr, "keep all memory from being paged out",
      Switch<[](Options& o) { o.lock_memory = true; }>},
     {"-L,--enable-largepages", nullptr, nullptr,
-     "use large memory pages where the kernel offers them",
+     "use large memory pages; from 256 MB on, where the kernel offers them",
      Switch<[](Options& o) { o.large_pages = true; }>},
     {"-f,--slab-growth-factor", "num", "1.25",
      "accepted for compatibility, without effect (there are no slab classes)", SetGrowthFactor},
@@ -195,7 +206,9 @@ constexpr OptionRow kRows[] = {
      Switch<[](Options& o) { o.version = true; }>},
     {"-o,--extended", "list", "none", "comma-separated list of the options below, repeatable",
      ApplySuboptions},
-    {"-D,--delimiter", "char", nullptr, nullptr, Later},
+    {"-D,--delimiter", "char", ":",
+     "count requests by the part of the key before this character, for stats detail dump",
+     SetDelimiter},
     {"-Y,--auth-file", "file", "none",
      "clients must authenticate as one of its lines, user:password; text protocol only",
      Text<[](Options& o, const string& v) {

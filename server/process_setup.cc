@@ -79,6 +79,20 @@ bool RaiseCoreLimit(std::string& error) {
   return true;
 }
 
+bool LargePagesOffered(std::string& error) {
+  constexpr const char* kSwitch = "/sys/kernel/mm/transparent_hugepage/enabled";
+  std::ifstream file(kSwitch);
+  std::string choices;
+  std::getline(file, choices);
+  if (choices.find("[always]") != std::string::npos ||
+      choices.find("[madvise]") != std::string::npos) {
+    return true;
+  }
+  error = std::string("the kernel gives no large pages (") + kSwitch + ": " +
+          (choices.empty() ? "not there" : choices) + ")";
+  return false;
+}
+
 bool LockMemory(std::string& error) {
   // On fault: reserved address space that is never used must not become memory.
   if (::mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT) == 0) return true;

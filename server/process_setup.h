@@ -16,6 +16,8 @@ bool DropPrivileges(const std::string& user, std::string& error);
 // allow it the number is lowered to what fits, if it may be, and the reason is given all the same.
 bool EnsureDescriptors(std::uint32_t& max_connections, bool may_lower, std::string& error);
 bool RaiseCoreLimit(std::string& error);
+// Whether the kernel gives large pages to programs that ask for them.
+bool LargePagesOffered(std::string& error);
 bool LockMemory(std::string& error);
 // Goes on in a child without terminal; the parent ends here.
 bool Daemonize(std::string& error);

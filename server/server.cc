@@ -79,6 +79,7 @@ Server::Server(const Options& options, const StartSizes& sizes, const cgroup::Re
       started_(clock.MonotonicNow()),
       start_unix_seconds_(clock.WallSeconds()),
       verbosity_(options.settings.verbosity),
+      settings_(options.settings),
       side_doors_(NewSideDoors(options)),
       watch_hub_(MakeWatchSettings(options, store_)),
       watched_evictions_(watch_hub_, clock) {}
@@ -145,6 +146,7 @@ bool Server::StartStore(std::string& error) {
   wanted.evictions = options_.settings.evictions;
   wanted.cas = options_.settings.cas_enabled;
   wanted.eviction_observer = &watched_evictions_;
+  wanted.large_pages = options_.large_pages;
   try {
     store_ = std::make_unique<store::Store>(wanted, clock_);
   } catch (const std::exception& failure) {
@@ -160,6 +162,9 @@ bool Server::StartWorkers(std::string& error) {
   commands.flush_enabled = options_.settings.flush_enabled;
   commands.shutdown_enabled = options_.settings.shutdown_command;
   commands.watch_enabled = options_.watch_enabled;
+  commands.prefix_delimiter = options_.settings.stat_key_prefix.front();
+  commands.detail_enabled = options_.settings.detail_enabled;
+  commands.test_clock = test_clock_;
   commands.requests_per_turn = static_cast<std::uint32_t>(options_.settings.reqs_per_event);
   handlers_ = NewSessionFactory(*store_, counters_, *this, clock_, commands,
                                 SessionFeatures{auth_file_.get(), &watch_hub_});
@@ -313,7 +318,11 @@ std::vector<command::ConnectionReport> Server::Connections() const {
 }
 
 command::SettingsReport Server::Settings() const {
-  command::SettingsReport settings = options_.settings;
+  command::SettingsReport settings;
+  {
+    MutexLock lock(settings_mutex_);
+    settings = settings_;
+  }
   settings.maxbytes = runtime_->memory().limit_bytes;
   settings.num_threads = pool_->threads_running();
   settings.maxconns = sizes_.max_connections;
@@ -326,6 +335,11 @@ command::SettingsReport Server::Settings() const {
     settings.inter += (settings.inter.empty() ? "" : ",") + value;
   if (options_.loopback) settings.inter = "127.0.0.1,[::1]";
   return settings;
+}
+
+void Server::UpdateSettings(const std::function<void(command::SettingsReport&)>& change) {
+  MutexLock lock(settings_mutex_);
+  change(settings_);
 }
 
 bool Server::SetMemoryLimit(std::uint64_t limit_bytes) {

@@ -15,11 +15,14 @@
 
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "common/base/adjustable_clock.h"
 #include "common/base/clock.h"
+#include "common/base/mutex.h"
 #include "common/cgroup/cgroup.h"
 #include "server/auth_file.h"
 #include "server/command/server_context.h"
@@ -47,6 +50,9 @@ class Server final : public command::ServerContext {
          const Clock& clock, std::string config_hash);
   ~Server() override;
 
+  // Test builds: lets debugtime move the clock that the server was made with. Before Start.
+  void set_test_clock(AdjustableClock& clock) noexcept { test_clock_ = &clock; }
+
   bool Start(std::string& error);
   // Serves until a signal or a command ends it, then stops. Start must have succeeded.
   void Run();
@@ -57,6 +63,7 @@ class Server final : public command::ServerContext {
   command::ServerStats Stats() const override;
   command::SettingsReport Settings() const override;
   std::vector<command::ConnectionReport> Connections() const override;
+  void UpdateSettings(const std::function<void(command::SettingsReport&)>& change) override;
   bool SetMemoryLimit(std::uint64_t limit_bytes) override;
   void SetVerbosity(int level) override;
   void RequestShutdown(bool graceful) override;
@@ -95,6 +102,10 @@ class Server final : public command::ServerContext {
   std::vector<std::unique_ptr<net::Watch>> signal_watches_;
   std::atomic<bool> stop_requested_{false};
   std::atomic<int> verbosity_;
+  AdjustableClock* test_clock_ = nullptr;
+  mutable Mutex settings_mutex_;
+  // As given, and as commands have changed them since.
+  command::SettingsReport settings_ GUARDED_BY(settings_mutex_);
   bool pid_file_written_ = false;
 
   std::unique_ptr<SideDoors> side_doors_;

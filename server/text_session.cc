@@ -8,6 +8,7 @@
 #include "common/base/check.h"
 #include "server/command/answer.h"
 #include "server/protocol/scan.h"
+#include "server/reply_session.h"
 #include "server/session_turn.h"
 #include "server/watch_session.h"
 #include "server/worker_session.h"
@@ -203,8 +204,9 @@ TextSession::Step TextSession::RunRequest(Turn& turn, const protocol::Request& r
     state_ = State::kClosed;
   } else if (request.verb == Verb::kWatch) {
     return StartWatch(turn, request);
-  } else {
-    turn.worker.executor().Execute(request, turn.output);
+  } else if (auto reply = turn.worker.executor().Execute(request, turn.output)) {
+    successor_ = std::make_unique<ReplySession>(std::move(reply));
+    state_ = State::kReplaced;
   }
   return Step::kGoOn;
 }

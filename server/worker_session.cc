@@ -53,7 +53,7 @@ WorkerSession::WorkerSession(store::Store& store, metrics::CounterRegistry& regi
       session_(store.NewSession(counters_)),
       events_(watch_, *session_, clock),
       executor_(*session_, counters_, admin, events_, clock),
-      gets_(*session_, counters_, events_),
+      gets_(*session_, counters_, events_, admin.prefixes()),
       binary_executor_(*session_, counters_, admin, events_, executor_),
       binary_gets_(*session_, counters_, events_),
       meta_(*session_, counters_, events_, executor_),

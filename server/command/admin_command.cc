@@ -1,10 +1,14 @@
 #include "server/command/admin_command.h"
 
+#include <chrono>
 #include <cstdint>
+#include <utility>
 
 #include "common/base/version.h"
 #include "server/command/answer.h"
+#include "server/command/crawler_command.h"
 #include "server/command/expiry.h"
+#include "server/command/tuning_commands.h"
 #include "server/protocol/numbers.h"
 #include "server/protocol/scan.h"
 
@@ -28,18 +32,37 @@ AdminCommand::AdminCommand(store::Store& store, metrics::CounterRegistry& regist
       context_(context),
       clock_(clock),
       options_(options),
-      stats_(store, registry, context) {}
+      prefixes_(options.prefix_delimiter, options.detail_enabled, store),
+      stats_(store, registry, context, prefixes_) {}
 
-void AdminCommand::Execute(const Request& request, metrics::WorkerCounters& counters,
-                           OutputBuffer& output) {
+std::unique_ptr<LongReply> AdminCommand::Execute(const Request& request,
+                                                 metrics::WorkerCounters& counters,
+                                                 OutputBuffer& output) {
   Reply reply = Reply::kOk;
   switch (request.verb) {
     case Verb::kVersion:
       protocol::AppendVersionLine(ProtocolVersion(), output);
-      return;
+      return nullptr;
     case Verb::kStats:
-      stats_.Execute(request.arguments, counters, output);
-      return;
+      return stats_.Execute(request.arguments, counters, output);
+    case Verb::kLruCrawler: {
+      CommandResult result = LruCrawler(request.arguments, !output.empty(), store_, context_);
+      if (result.long_reply != nullptr) return std::move(result.long_reply);
+      reply = result.reply;
+      break;
+    }
+    case Verb::kLru:
+      reply = Lru(request.arguments, context_);
+      break;
+    case Verb::kSlabs:
+      reply = Slabs(request.arguments, context_);
+      break;
+    case Verb::kRefreshCerts:
+      reply = Reply::kTlsNotEnabled;
+      break;
+    case Verb::kDebugtime:
+      reply = DebugTime(request.arguments);
+      break;
     case Verb::kFlushAll:
       counters.Add(metrics::Counter::kCmdFlush);
       reply = FlushAll(request.arguments);
@@ -49,7 +72,7 @@ void AdminCommand::Execute(const Request& request, metrics::WorkerCounters& coun
       break;
     case Verb::kShutdown:
       reply = Shutdown(request.arguments);
-      if (reply == Reply::kOk) return;  // The answer is the end of the connection.
+      if (reply == Reply::kOk) return nullptr;  // The answer is the end of the connection.
       break;
     case Verb::kCacheMemlimit:
       reply = CacheMemlimit(request.arguments);
@@ -59,6 +82,7 @@ void AdminCommand::Execute(const Request& request, metrics::WorkerCounters& coun
       break;
   }
   Answer(reply, request.noreply, counters, output);
+  return nullptr;
 }
 
 bool AdminCommand::Flush(std::int64_t delay_seconds) {
@@ -103,6 +127,22 @@ Reply AdminCommand::CacheMemlimit(std::string_view arguments) {
   if (megabytes > kMaxMemlimitMegabytes) return Reply::kMemlimitInBytes;
   const std::uint64_t limit_bytes = std::uint64_t{megabytes} << 20;
   return context_.SetMemoryLimit(limit_bytes) ? Reply::kOk : Reply::kMemlimitOutOfBounds;
+}
+
+Reply AdminCommand::DebugTime(std::string_view arguments) {
+  if (options_.test_clock == nullptr) return Reply::kError;
+  const std::string_view what = protocol::TakeToken(arguments);
+  std::int64_t seconds = 0;
+  if (what == "p") {
+    options_.test_clock->Pause();
+  } else if (what == "r") {
+    options_.test_clock->Resume();
+  } else if (protocol::ParseExptime(what, seconds)) {
+    options_.test_clock->Shift(std::chrono::seconds(seconds));
+  } else {
+    return Reply::kError;
+  }
+  return Reply::kOk;
 }
 
 }  // namespace podcache::command

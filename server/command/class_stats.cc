@@ -1,5 +1,5 @@
 // `stats items` and `stats slabs`: the whole cache shown as one class, number 1. Its "chunks" are
-// segments.
+// segments, four of them a "page": a megabyte at the usual sizes.
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -13,6 +13,8 @@ using metrics::Counter;
 using protocol::AppendStat;
 
 namespace {
+
+constexpr std::uint64_t kSegmentsPerPage = 4;
 
 class ClassWriter {
  public:
@@ -42,16 +44,18 @@ void StatsCommand::Items(OutputBuffer& out) {
   }
   writer.Add("mem_requested", store.item_bytes);
   writer.Add("evicted", store.evicted_items);
-  writer.Add("evicted_nonzero", 0);
-  writer.Add("evicted_time", 0);
+  writer.Add("evicted_nonzero", store.evicted_with_exptime_items);
+  writer.Add("evicted_time", store.last_evicted_idle_seconds);
   writer.Add("outofmemory", Sum(Counter::kStoreNoMemory));
   writer.Add("tailrepairs", 0);
   writer.Add("reclaimed", store.reclaimed_items);
   writer.Add("expired_unfetched", store.expired_unfetched_items);
   writer.Add("evicted_unfetched", store.evicted_unfetched_items);
-  for (const std::string_view key :
-       {"evicted_active", "crawler_reclaimed", "crawler_items_checked", "lrutail_reflocked",
-        "moves_to_cold", "moves_to_warm", "moves_within_lru", "direct_reclaims"}) {
+  writer.Add("evicted_active", 0);
+  writer.Add("crawler_reclaimed", store.expired_in_sweep_items);
+  writer.Add("crawler_items_checked", store.swept_items);
+  for (const std::string_view key : {"lrutail_reflocked", "moves_to_cold", "moves_to_warm",
+                                     "moves_within_lru", "direct_reclaims"}) {
     writer.Add(key, 0);
   }
   writer.Add("hits_to_hot", Sum(Counter::kGetHits) + Sum(Counter::kTouchHits));
@@ -63,14 +67,15 @@ void StatsCommand::Items(OutputBuffer& out) {
 void StatsCommand::Slabs(OutputBuffer& out) {
   const store::StoreStats store = store_.stats();
   const std::uint64_t used = store.segments_open + store.segments_sealed;
+  const std::uint64_t pages = (used + kSegmentsPerPage - 1) / kSegmentsPerPage;
   if (store.total_items > 0) {
     ClassWriter writer("1:", out);
     writer.Add("chunk_size", store.segment_size_bytes);
-    writer.Add("chunks_per_page", 1);
-    writer.Add("total_pages", used + store.segments_free);
-    writer.Add("total_chunks", used + store.segments_free);
+    writer.Add("chunks_per_page", kSegmentsPerPage);
+    writer.Add("total_pages", pages);
+    writer.Add("total_chunks", pages * kSegmentsPerPage);
     writer.Add("used_chunks", used);
-    writer.Add("free_chunks", store.segments_free);
+    writer.Add("free_chunks", pages * kSegmentsPerPage - used);
     writer.Add("free_chunks_end", 0);
     writer.Add("get_hits", Sum(Counter::kGetHits));
     // memcached leaves out what cas did not find.
@@ -83,7 +88,7 @@ void StatsCommand::Slabs(OutputBuffer& out) {
     writer.Add("touch_hits", Sum(Counter::kTouchHits));
   }
   AppendStat("active_slabs", store.total_items > 0 ? 1 : 0, out);
-  AppendStat("total_malloced", store.segment_bytes, out);
+  AppendStat("total_malloced", pages * kSegmentsPerPage * store.segment_size_bytes, out);
 }
 
 }  // namespace podcache::command

@@ -65,25 +65,27 @@ store::ReadOptions CommandExecutor::ReadOptionsFor(const Request& request) noexc
   return options;
 }
 
-void CommandExecutor::Execute(const Request& request, OutputBuffer& output) {
+std::unique_ptr<LongReply> CommandExecutor::Execute(const Request& request,
+                                                    OutputBuffer& output) {
   switch (request.verb) {
     case Verb::kDelete:
     case Verb::kTouch: {
       const Reply reply = request.verb == Verb::kDelete ? Delete(request) : Touch(request);
       Answer(reply, request.noreply, counters_, output);
-      return;
+      return nullptr;
     }
     case Verb::kIncr:
     case Verb::kDecr:
       Arithmetic(request, output);
-      return;
+      return nullptr;
     default:
-      admin_.Execute(request, counters_, output);
+      return admin_.Execute(request, counters_, output);
   }
 }
 
 std::optional<Reply> CommandExecutor::Prepare(const Request& request, store::WriteHandle& handle) {
   const store::Key key = session_.MakeKey(request.key);
+  admin_.prefixes().CountSet(request.key);
   const StoreStatus status = session_.Prepare(key, request.value_bytes, request.client_flags,
                                               Absolute(request.exptime), handle);
   if (handle.valid()) return std::nullopt;
@@ -132,6 +134,7 @@ std::int64_t CommandExecutor::Now() noexcept {
 }
 
 Reply CommandExecutor::Delete(const Request& request) {
+  admin_.prefixes().CountDelete(request.key);
   const store::Key key = session_.MakeKey(request.key);
   const store::Glimpse before = events_.Lookup(key);
   const bool found = session_.Delete(key) == StoreStatus::kOk;

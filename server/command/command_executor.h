@@ -7,12 +7,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 
 #include "common/base/clock.h"
 #include "common/base/output_buffer.h"
 #include "server/command/admin_command.h"
 #include "server/command/event_log.h"
+#include "server/command/long_reply.h"
 #include "server/metrics/worker_counters.h"
 #include "server/protocol/encoders.h"
 #include "server/protocol/request.h"
@@ -35,8 +37,9 @@ class CommandExecutor {
 
   store::ReadOptions ReadOptionsFor(const protocol::Request& request) noexcept;
 
-  // One-key and administrative verbs, quit excepted. Their reply is appended, unless noreply.
-  void Execute(const protocol::Request& request, OutputBuffer& output);
+  // One-key and administrative verbs, quit excepted. Their reply is appended, unless noreply; one
+  // that is too long for that is returned.
+  std::unique_ptr<LongReply> Execute(const protocol::Request& request, OutputBuffer& output);
 
   // Storage verbs: a reply if the item is refused, then the data block is to be skipped.
   std::optional<protocol::Reply> Prepare(const protocol::Request& request,

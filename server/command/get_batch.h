@@ -13,6 +13,7 @@
 
 #include "common/base/output_buffer.h"
 #include "server/command/event_log.h"
+#include "server/command/prefix_stats.h"
 #include "server/metrics/worker_counters.h"
 #include "server/store/store.h"
 
@@ -21,8 +22,8 @@ namespace podcache::command {
 class GetBatch final : private store::ValueSink {
  public:
   GetBatch(store::StoreSession& session, metrics::WorkerCounters& counters,
-           EventLog& events) noexcept
-      : session_(session), counters_(counters), events_(events) {}
+           EventLog& events, PrefixStats& prefixes) noexcept
+      : session_(session), counters_(counters), events_(events), prefixes_(prefixes) {}
 
   // Keys with other options must be flushed before.
   bool Accepts(const store::ReadOptions& options) const noexcept {
@@ -49,10 +50,12 @@ class GetBatch final : private store::ValueSink {
   void EndLinesBefore(std::size_t index);
   void FinishItem(std::size_t index);
   void Count(std::size_t hits) noexcept;
+  void CountPrefixes();
 
   store::StoreSession& session_;
   metrics::WorkerCounters& counters_;
   EventLog& events_;
+  PrefixStats& prefixes_;
   store::ReadOptions options_;
   std::array<store::Key, store::StoreSession::kMaxBatch> keys_;
   std::array<store::StoreStatus, store::StoreSession::kMaxBatch> statuses_;

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -122,6 +123,8 @@ class ServerContext {
   // Ascending by id.
   virtual std::vector<ConnectionReport> Connections() const { return {}; }
 
+  // A command changes what `stats settings` shows from now on.
+  virtual void UpdateSettings(const std::function<void(SettingsReport&)>& change) = 0;
   // `cache_memlimit`: the same resize as over the admin interface. False when the target is out of
   // bounds.
   virtual bool SetMemoryLimit(std::uint64_t limit_bytes) = 0;

@@ -4,10 +4,14 @@
 #include <cinttypes>
 #include <cstdio>
 #include <string>
+#include <utility>
 
 #include "common/base/version.h"
 #include "server/command/answer.h"
+#include "server/command/detail_command.h"
+#include "server/command/item_listings.h"
 #include "server/protocol/encoders.h"
+#include "server/protocol/numbers.h"
 #include "server/protocol/scan.h"
 
 namespace podcache::command {
@@ -99,9 +103,11 @@ void AppendLogging(const ServerStats& server, OutputBuffer& out) {
 
 }  // namespace
 
-void StatsCommand::Execute(std::string_view arguments, metrics::WorkerCounters& counters,
-                           OutputBuffer& output) {
+std::unique_ptr<LongReply> StatsCommand::Execute(std::string_view arguments,
+                                                 metrics::WorkerCounters& counters,
+                                                 OutputBuffer& output) {
   const std::string_view family = protocol::TakeToken(arguments);
+  CommandResult result = Reply::kEnd;
   if (family.empty()) {
     General(output);
   } else if (family == "settings") {
@@ -111,20 +117,45 @@ void StatsCommand::Execute(std::string_view arguments, metrics::WorkerCounters& 
   } else if (family == "slabs") {
     Slabs(output);
   } else if (family == "sizes") {
-    AppendStat("sizes_status", "disabled", output);
+    result = Sizes(output);
   } else if (family == "reset") {
     Reset();
-    return Answer(Reply::kReset, false, counters, output);
+    result = Reply::kReset;
   } else if (family == "detail") {
-    return Answer(Reply::kStatsDetailNotAllowed, false, counters, output);
+    result = context_.Settings().dump_enabled ? StatsDetail(arguments, prefixes_, context_)
+                                              : Reply::kStatsDetailNotAllowed;
   } else if (family == "cachedump") {
-    return Answer(Reply::kStatsCachedumpNotAllowed, false, counters, output);
+    result = Cachedump(arguments);
   } else if (family == "conns") {
     Connections(output);
   } else {
-    return Answer(Reply::kError, false, counters, output);
+    result = Reply::kError;
   }
-  Answer(Reply::kEnd, false, counters, output);
+  if (result.long_reply == nullptr) Answer(result.reply, false, counters, output);
+  return std::move(result.long_reply);
+}
+
+CommandResult StatsCommand::Sizes(OutputBuffer& output) {
+  if (context_.Settings().track_sizes) return CommandResult(NewSizesListing(store_));
+  AppendStat("sizes_status", "disabled", output);
+  return Reply::kEnd;
+}
+
+CommandResult StatsCommand::Cachedump(std::string_view arguments) {
+  constexpr std::uint32_t kClasses = 64;
+  constexpr std::uint32_t kOurClass = 1;
+  if (!context_.Settings().dump_enabled) return Reply::kStatsCachedumpNotAllowed;
+  const std::string_view class_token = protocol::TakeToken(arguments);
+  const std::string_view items_token = protocol::TakeToken(arguments);
+  if (items_token.empty()) return Reply::kStatsBadLine;
+  std::uint32_t id = 0;
+  std::uint32_t items = 0;
+  if (!protocol::ParseUnsigned32(class_token, id) ||
+      !protocol::ParseUnsigned32(items_token, items)) {
+    return Reply::kBadFormat;
+  }
+  if (id >= kClasses) return Reply::kBadSlabId;
+  return CommandResult(NewCachedump(store_, items, id == kOurClass));
 }
 
 void StatsCommand::General(OutputBuffer& out) {
@@ -156,7 +187,7 @@ void StatsCommand::General(OutputBuffer& out) {
   AppendSlabMover(out);
   if (settings.lru_crawler) {
     AppendStat("lru_crawler_running", 0, out);
-    AppendStat("lru_crawler_starts", 0, out);
+    AppendStat("lru_crawler_starts", store.sweeps, out);
   }
   if (settings.lru_maintainer) AppendStat("lru_maintainer_juggles", 0, out);
   AppendLogging(server, out);
@@ -169,8 +200,8 @@ void StatsCommand::General(OutputBuffer& out) {
   if (settings.lru_maintainer) AppendStat("evicted_active", 0, out);
   AppendStat("evictions", store.evicted_items, out);
   AppendStat("reclaimed", store.reclaimed_items, out);
-  AppendStat("crawler_reclaimed", 0, out);
-  AppendStat("crawler_items_checked", 0, out);
+  AppendStat("crawler_reclaimed", store.expired_in_sweep_items, out);
+  AppendStat("crawler_items_checked", store.swept_items, out);
   AppendStat("lrutail_reflocked", 0, out);
   if (settings.lru_maintainer) {
     for (const std::string_view name : {"moves_to_cold", "moves_to_warm", "moves_within_lru",
@@ -195,6 +226,7 @@ void StatsCommand::Reset() {
   const store::StoreStats store = store_.stats();
   const ServerStats server = context_.Stats();
   registry_.MarkReset();
+  prefixes_.Clear();
   MutexLock lock(mutex_);
   store_at_reset_ = store;
   server_at_reset_ = server;
@@ -208,6 +240,10 @@ store::StoreStats StatsCommand::StoreFigures() {
   now.evicted_unfetched_items -= store_at_reset_.evicted_unfetched_items;
   now.expired_unfetched_items -= store_at_reset_.expired_unfetched_items;
   now.reclaimed_items -= store_at_reset_.reclaimed_items;
+  now.evicted_with_exptime_items -= store_at_reset_.evicted_with_exptime_items;
+  now.expired_in_sweep_items -= store_at_reset_.expired_in_sweep_items;
+  now.swept_items -= store_at_reset_.swept_items;
+  now.sweeps -= store_at_reset_.sweeps;
   return now;
 }
 

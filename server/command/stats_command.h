@@ -7,10 +7,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string_view>
 
 #include "common/base/mutex.h"
 #include "common/base/output_buffer.h"
+#include "server/command/command_result.h"
+#include "server/command/prefix_stats.h"
 #include "server/command/server_context.h"
 #include "server/metrics/worker_counters.h"
 #include "server/store/store.h"
@@ -19,13 +22,14 @@ namespace podcache::command {
 
 class StatsCommand {
  public:
-  StatsCommand(const store::Store& store, metrics::CounterRegistry& registry,
-               const ServerContext& context) noexcept
-      : store_(store), registry_(registry), context_(context) {}
+  StatsCommand(store::Store& store, metrics::CounterRegistry& registry, ServerContext& context,
+               PrefixStats& prefixes) noexcept
+      : store_(store), registry_(registry), context_(context), prefixes_(prefixes) {}
 
   // `arguments` is what stands behind the word stats, `counters` are the calling worker's. Appends
-  // the whole answer.
-  void Execute(std::string_view arguments, metrics::WorkerCounters& counters, OutputBuffer& output);
+  // the whole answer, or returns one that takes longer.
+  std::unique_ptr<LongReply> Execute(std::string_view arguments, metrics::WorkerCounters& counters,
+                                     OutputBuffer& output);
 
  private:
   void General(OutputBuffer& output);
@@ -33,14 +37,17 @@ class StatsCommand {
   void Slabs(OutputBuffer& output);
   void Connections(OutputBuffer& output);
   void Reset();
+  CommandResult Sizes(OutputBuffer& output);
+  CommandResult Cachedump(std::string_view arguments);
   // Current figures, counters less what they were at the last reset.
   store::StoreStats StoreFigures();
   ServerStats ServerFigures();
   std::uint64_t Sum(metrics::Counter counter) const { return registry_.SumSinceReset(counter); }
 
-  const store::Store& store_;
+  store::Store& store_;
   metrics::CounterRegistry& registry_;
-  const ServerContext& context_;
+  ServerContext& context_;
+  PrefixStats& prefixes_;
   Mutex mutex_;
   store::StoreStats store_at_reset_ GUARDED_BY(mutex_);
   ServerStats server_at_reset_ GUARDED_BY(mutex_);

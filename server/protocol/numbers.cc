@@ -1,6 +1,7 @@
 #include "server/protocol/numbers.h"
 
 #include <charconv>
+#include <cmath>
 #include <limits>
 #include <system_error>
 
@@ -62,6 +63,13 @@ bool ParseUnsigned32(std::string_view token, std::uint32_t& out) noexcept {
 
 bool ParseSigned32(std::string_view token, std::int32_t& out) noexcept {
   return token.size() <= kMaxNumber32Bytes && ParseWhole(token, out);
+}
+
+bool ParseDecimal(std::string_view token, double& out) noexcept {
+  double number = 0;
+  if (!ParseWhole(token, number) || !std::isfinite(number)) return false;
+  out = number;
+  return true;
 }
 
 bool ParseExptime(std::string_view token, std::int64_t& out) noexcept {

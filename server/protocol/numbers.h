@@ -15,6 +15,8 @@ bool ParseUnsigned32(std::string_view token, std::uint32_t& out) noexcept;
 // Strict: an optional minus and digits, together at most kMaxNumber32Bytes. Lengths, exptimes
 // outside storage commands.
 bool ParseSigned32(std::string_view token, std::int32_t& out) noexcept;
+// A whole number or one with a decimal point or an exponent; finite. Ratios and factors.
+bool ParseDecimal(std::string_view token, double& out) noexcept;
 // Lenient, for storage commands: also a leading plus, any number of leading zeros, white space in
 // front, and anything behind a white space or zero byte; white space alone is 0.
 bool ParseExptime(std::string_view token, std::int64_t& out) noexcept;

@@ -36,6 +36,11 @@ enum class Verb : std::uint8_t {
   kShutdown,
   kCacheMemlimit,
   kWatch,
+  kLruCrawler,
+  kLru,
+  kSlabs,
+  kRefreshCerts,
+  kDebugtime,
 };
 
 constexpr bool IsRetrieval(Verb verb) noexcept { return verb <= Verb::kGats; }

@@ -152,8 +152,9 @@ ParseResult ParseAdministration(std::string_view arguments, std::size_t consumed
   request.arguments = TrimTrailingSpaces(arguments.substr(CountLeadingSpaces(arguments)));
   // As in memcached, these always answer.
   if (request.verb == Verb::kVersion || request.verb == Verb::kStats ||
-      request.verb == Verb::kWatch)
+      request.verb == Verb::kWatch || request.verb == Verb::kRefreshCerts) {
     request.noreply = false;
+  }
   return Complete(ParseStatus::kRequest, consumed);
 }
 

@@ -22,6 +22,9 @@ std::optional<Verb> FindLongVerb(std::string_view word) noexcept {
   if (word == "flush_all") return Verb::kFlushAll;
   if (word == "verbosity") return Verb::kVerbosity;
   if (word == "cache_memlimit") return Verb::kCacheMemlimit;
+  if (word == "lru_crawler") return Verb::kLruCrawler;
+  if (word == "refresh_certs") return Verb::kRefreshCerts;
+  if (word == "debugtime") return Verb::kDebugtime;
   return std::nullopt;
 }
 
@@ -85,6 +88,10 @@ std::optional<Verb> FindVerb(std::string_view word) noexcept {
       return Verb::kQuit;
     case Pack("shutdown"):
       return Verb::kShutdown;
+    case Pack("lru"):
+      return Verb::kLru;
+    case Pack("slabs"):
+      return Verb::kSlabs;
     default:
       return std::nullopt;
   }

@@ -12,6 +12,9 @@ namespace {
 constexpr std::size_t kMaxKeptPercent = 75;
 constexpr std::size_t kCreditDivisor = 16;
 
+// Segments without anything living that a step of the sweep gives back.
+constexpr int kMaxRetiredPerStep = 64;
+
 }  // namespace
 
 template <class Policy>
@@ -141,7 +144,8 @@ auto Reclaimer<Policy>::Judge(Pass& pass, Location location, Record record, std:
   ItemFields fields;
   if (!is_piece) fields = table_.FieldsForCopy(found);
   const std::size_t bytes = is_piece ? Record::BytesOf(h) : RecordBytes(fields);
-  if (!may_keep || !Keeps(pass, found, bytes)) {
+  const bool follow_value = !is_piece && PrecedesItsValue(found);
+  if (!may_keep || (!follow_value && !Keeps(pass, found, bytes))) {
     Evict(pass, partition, hash, found);
     return Verdict::kGone;
   }
@@ -156,10 +160,20 @@ auto Reclaimer<Policy>::Judge(Pass& pass, Location location, Record record, std:
     return Verdict::kMoved;
   }
   // The pieces of a large item come before its record: it is judged once, here.
-  if (!pass.compacting)
+  if (!pass.compacting && !follow_value)
     found.slot->SetFrequency(Policy::FrequencyAfterKeep(found.slot->frequency()));
   table_.Relocate(partition, found, fields, fresh);
   return Verdict::kMoved;
+}
+
+// The chunk a record lies in may have been reserved long before its value came: many records of
+// large items in one old segment. They move after their values, and are judged with those.
+template <class Policy>
+bool Reclaimer<Policy>::PrecedesItsValue(const Found& found) const noexcept {
+  if (Record::KindOf(found.header) != RecordKind::kLarge) return false;
+  const SegmentLog& log = table_.log();
+  return log.PositionOf(found.record.Piece(found.header, 0).location) >
+         log.PositionOf(found.location);
 }
 
 template <class Policy>
@@ -211,6 +225,7 @@ bool Reclaimer<Policy>::SweepOne(std::uint32_t now) noexcept {
   const std::uint32_t epoch = table_.flush().epoch();
   const std::uint32_t id = log.NextToSweep(sweep_cursor_, epoch, now);
   if (id == kNoSegment) {
+    RetireDead();
     counters_.sweeps.fetch_add(1, std::memory_order_relaxed);
     if (table_.flush().sweep_pending() && !log.HoldsOlderThan(epoch))
       table_.flush().SweepDone(epoch);
@@ -232,9 +247,18 @@ bool Reclaimer<Policy>::SweepOne(std::uint32_t now) noexcept {
     offset += static_cast<std::uint32_t>(Record::BytesOf(h));
   }
   counters_.swept_items.fetch_add(items, std::memory_order_relaxed);
-  // Used again before fresh memory is.
-  if (const Victim dead = log.TakeIfDead(id); dead.kind != VictimKind::kNone) log.Retire(id);
+  RetireDead();
   return true;
+}
+
+template <class Policy>
+void Reclaimer<Policy>::RetireDead() noexcept {
+  SegmentLog& log = table_.log();
+  for (int i = 0; i < kMaxRetiredPerStep; ++i) {
+    const Victim dead = log.PickDead();
+    if (dead.kind == VictimKind::kNone) return;
+    log.Retire(dead.segment);
+  }
 }
 
 template <class Policy>

@@ -86,10 +86,13 @@ class Reclaimer {
       REQUIRES(mutex_);
   Verdict Judge(Pass& pass, Location location, Record record, std::uint64_t h, bool may_keep,
                 std::size_t& needed, std::uint32_t& epoch) noexcept REQUIRES(mutex_);
+  bool PrecedesItsValue(const Found& found) const noexcept;
   bool Keeps(const Pass& pass, const Found& found, std::size_t bytes) const noexcept;
   void Evict(Pass& pass, Partition& partition, std::uint64_t hash, const Found& found) noexcept
       REQUIRES(partition.lock);
   void Remember(Pass& pass, const Found& found) noexcept;
+  // What lies dead is used again before fresh memory is.
+  void RetireDead() noexcept REQUIRES(mutex_);
   void SweepRecord(Location location, Record record, std::uint64_t h, std::uint32_t now) noexcept;
 
   ItemTable& table_;

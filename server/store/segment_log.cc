@@ -180,14 +180,12 @@ Victim SegmentLog::PickOldest() noexcept {
   return victim;
 }
 
-Victim SegmentLog::TakeIfDead(std::uint32_t id) noexcept {
+Victim SegmentLog::PickDead() noexcept {
   MutexLock lock(mutex_);
-  if (segments_[id].state.load(std::memory_order_relaxed) != SegmentState::kSealed ||
-      !IsDead(id) || !QuiesceLocked(id)) {
-    return {};
-  }
-  TakeForReclaimLocked(id);
-  return {VictimKind::kMostlyDead, id};
+  const Victim victim{VictimKind::kMostlyDead, PopDeadLocked()};
+  if (victim.segment == kNoSegment) return {};
+  TakeForReclaimLocked(victim.segment);
+  return victim;
 }
 
 void SegmentLog::TakeForReclaimLocked(std::uint32_t id) noexcept {

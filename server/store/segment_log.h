@@ -105,8 +105,8 @@ class SegmentLog {
   // Chooses what to reclaim and marks it so; the caller is the only one that reclaims.
   Victim PickVictim(bool evict) noexcept;
   Victim PickOldest() noexcept;
-  // The same for this one, if nothing in it lives.
-  Victim TakeIfDead(std::uint32_t segment) noexcept;
+  // One in which nothing lives.
+  Victim PickDead() noexcept;
   // The victim holds nothing any more. True if its memory is free at once.
   bool Retire(std::uint32_t segment) noexcept;
   // The victim stays, in its old place.

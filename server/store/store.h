@@ -38,12 +38,17 @@ inline constexpr std::int64_t kNeverExpires = 0;
 // Values above this are pinned and sent from where they lie instead of being copied.
 inline constexpr std::size_t kMaxCopiedValueBytes = 16 * 1024;
 
+// Below, segments as large as a large page would be too few.
+inline constexpr std::uint64_t kMinLargePageLimitBytes = std::uint64_t{256} << 20;
+
 struct StoreOptions {
   std::uint64_t memory_limit_bytes = 64ULL << 20;
   // Largest value plus key that is accepted; protocol.md 1 allows a tolerance of 1 KiB either way.
   std::uint64_t max_item_size_bytes = 1ULL << 20;
   bool evictions = true;
   bool cas = true;
+  // Segments of the size of a large page, if the limit is not too small for that.
+  bool large_pages = false;
   // Seed of the hash; 0 = random per process. Fixed in tests.
   std::uint64_t hash_seed = 0;
   // Off: nothing happens in the background, the owner calls Store::MaintainOnce. For deterministic

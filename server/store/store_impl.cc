@@ -46,7 +46,7 @@ constexpr auto kIdlePeriod = std::chrono::milliseconds(100);
 
 }  // namespace
 
-StoreLayout StoreLayout::For(std::uint64_t limit_bytes) {
+StoreLayout StoreLayout::For(std::uint64_t limit_bytes, bool large_pages) {
   const std::size_t page = memory::PageBytes();
   const std::size_t most =
       limit_bytes < kSmallBudgetBytes ? kMaxSmallSegmentBytes : kMaxSegmentBytes;
@@ -54,6 +54,7 @@ StoreLayout StoreLayout::For(std::uint64_t limit_bytes) {
   StoreLayout layout{};
   layout.segment_bytes = std::clamp<std::size_t>(std::bit_floor(limit_bytes / kSegmentsPerLimit),
                                                  least, std::max(least, most));
+  if (large_pages && limit_bytes >= kMinLargePageLimitBytes) layout.segment_bytes = kMaxSegmentBytes;
   layout.partitions = std::clamp(std::bit_floor(limit_bytes / (kPagesPerPartition * page)),
                                  kMinPartitions, kMaxPartitions);
   layout.max_item_record_bytes = std::min(layout.segment_bytes / 16, kMaxItemRecordBytes);
@@ -67,7 +68,7 @@ StoreLayout StoreLayout::For(std::uint64_t limit_bytes) {
 StoreImpl::StoreImpl(const StoreOptions& options, const Clock& clock)
     : options_(options),
       clock_(clock),
-      layout_(StoreLayout::For(options.memory_limit_bytes)),
+      layout_(StoreLayout::For(options.memory_limit_bytes, options.large_pages)),
       gate_(options.allocation_gate != nullptr ? *options.allocation_gate : own_gate_),
       budget_(options.memory_limit_bytes),
       pool_(layout_.segment_bytes, options.memory_limit_bytes, memory::PhysicalMemoryBytes(),

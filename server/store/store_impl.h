@@ -36,7 +36,7 @@ struct StoreLayout {
   std::size_t max_piece_bytes;        // Small enough to find room elsewhere without wasting much.
   std::size_t max_head_bytes;         // Record of a large item.
 
-  static StoreLayout For(std::uint64_t limit_bytes);
+  static StoreLayout For(std::uint64_t limit_bytes, bool large_pages);
 };
 
 class StoreImpl {

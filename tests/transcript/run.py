@@ -168,7 +168,9 @@ def parse(path):
             cases.append([f'{path.name}:{number} {text}', None, []])
         elif kind == 'differs':
             cases[-1][1] = text
-        elif kind in ('>', '>>', '>p', '<', '<~', '<p', 'cut', 'wait', 'closed', 'connect'):
+        elif kind == 'whole':
+            continue  # for those who cut what is sent
+        elif kind in ('>', '>>', '<', '<~', '<~n', '>p', '<p', 'connect', 'cut', 'wait', 'closed'):
             cases[-1][2].append((kind, text))
         else:
             sys.exit(f'{path}:{number}: unknown line: {raw}')
@@ -207,10 +209,11 @@ def run(address, steps):
                 wanted, got = unescape(text) + b'\r\n', connection.line()
                 if got != wanted:
                     return f'expected {wanted[:300]!r}, got {got[:300]!r}'
-            elif kind == '<~':
+            elif kind in ('<~', '<~n'):
                 got = connection.line()
-                match = re.fullmatch(text, got.decode('latin-1').removesuffix('\r\n'))
-                if not match or not got.endswith(b'\r\n'):
+                end = '\r\n' if kind == '<~' else '\n'
+                match = re.fullmatch(text, got.decode('latin-1').removesuffix(end))
+                if not match or not got.endswith(end.encode()):
                     return f'expected a match of {text!r}, got {got[:300]!r}'
                 group = match.group(1) if match.groups() else group
             elif kind == '<p':

@@ -23,6 +23,7 @@ std::optional<LineKind> KindOf(std::string_view word) {
   if (word == "<~") return LineKind::kExpectMatch;
   if (word == "<p") return LineKind::kExpectPacket;
   if (word == "connect") return LineKind::kConnect;
+  if (word == "<~n") return LineKind::kExpectMatchBare;
   if (word == "cut") return LineKind::kCut;
   if (word == "wait") return LineKind::kWait;
   if (word == "closed") return LineKind::kClosed;
@@ -48,6 +49,10 @@ void Add(const std::string& raw, const std::string& place, std::vector<Case>& ca
   std::string text = word.size() == raw.size() ? "" : raw.substr(word.size() + 1);
   if (word == "case") {
     cases.push_back({place + " " + text, {}});
+    return;
+  }
+  if (word == "whole" && !cases.empty()) {
+    cases.back().whole = true;
     return;
   }
   if (word == "differs") return;  // Of memcached only.

@@ -15,6 +15,7 @@ enum class LineKind : std::uint8_t {
   kSendPacket,
   kExpect,
   kExpectMatch,
+  kExpectMatchBare,
   kExpectPacket,
   kConnect,
   kCut,
@@ -32,6 +33,8 @@ struct Line {
 struct Case {
   std::string title;  // With file and line.
   std::vector<Line> lines;
+  // The answers depend on what one read holds: not to be cut elsewhere.
+  bool whole = false;
 };
 
 // All cases of one file. Aborts with a message on a line it does not know: the files are part of

@@ -151,7 +151,7 @@ TEST(Options, RefusesInOneLineThatNamesTheOption) {
       {{"-B", "auto", "-Y", "/x"}, "-Y and -B auto exclude each other"},
       {{"-Z"}, "not supported by this release"},
       {{"-e", "/x"}, "not supported by this release"},
-      {{"-D", "/"}, "not supported by this release"},
+      {{"-D", ""}, "-D, --delimiter: the character is missing"},
       {{"-S"}, "not part of Podcache"},
       {{"-N", "1"}, "not part of Podcache"},
       {{"-o", "nonsense"}, "Illegal suboption \"nonsense\""},
@@ -217,6 +217,87 @@ TEST(Options, UdpTakesTcpAlong) {
   EXPECT_EQ(ports({"-p", "0", "-U", "5"}), std::pair(0, 5));
   EXPECT_EQ(ports({"-p", "6"}), std::pair(6, 0));
   EXPECT_EQ(ports({"-p", "0"}), std::pair(0, 0));
+}
+
+// Every option that takes a number, with its lowest and highest value.
+struct NumberOption {
+  std::string name;  // "-t", or a suboption of -o.
+  std::string low;
+  std::string high;
+  std::string below;  // Empty: nothing is too low but for a sign.
+  std::string above;
+};
+
+std::vector<std::string> Given(const NumberOption& option, const std::string& value) {
+  if (option.name.front() == '-') return {option.name, value};
+  return {"-o", option.name + "=" + value};
+}
+
+TEST(Options, NumbersAtTheirEdgesAndWhatIsNone) {
+  const std::vector<NumberOption> options = {
+      {"-p", "-1", "65535", "-2", "65536"},
+      {"-m", "1", "16777216", "0", "16777217"},
+      {"-t", "1", "256", "0", "257"},
+      {"-c", "1", "1000000", "0", "1000001"},
+      {"-b", "1", "2147483647", "0", "2147483648"},
+      {"-R", "1", "2147483647", "0", "2147483648"},
+      {"-n", "1", "2147483647", "0", "2147483648"},
+      {"-I", "1024", "1073741824", "1023", "1073741825"},
+      {"-a", "0", "777", "-1", "1000"},
+      {"idle_timeout", "0", "2147483647", "-1", "2147483648"},
+      {"read_buf_mem_limit", "0", "2147483647", "-1", "2147483648"},
+      {"watcher_logbuf_size", "1", "2147483647", "0", "2147483648"},
+      {"worker_logbuf_size", "1", "2147483647", "0", "2147483648"},
+      {"hot_lru_pct", "1", "40", "0", "81"},
+      {"warm_lru_pct", "1", "60", "0", "81"},
+      {"temporary_ttl", "0", "2147483647", "-1", "2147483648"},
+      {"lru_crawler_sleep", "0", "1000000", "-1", "1000001"},
+      {"lru_crawler_tocrawl", "0", "4294967295", "-1", "4294967296"},
+      {"hashpower", "12", "32", "11", "33"},
+      {"tail_repair_time", "10", "2147483647", "9", "2147483648"},
+      {"slab_automove", "0", "2", "-1", "3"},
+      {"slab_automove_window", "3", "1800", "2", "1801"},
+      {"slab_chunk_max", "1", "1024", "0", "1025"},
+      {"resp_obj_mem_limit", "0", "2147483647", "-1", "2147483648"},
+  };
+  for (const NumberOption& option : options) {
+    for (const std::string& value : {option.low, option.high, "00" + option.high}) {
+      const Parsed parsed = Parse(Given(option, value));
+      EXPECT_TRUE(parsed.ok) << option.name << " " << value << ": " << parsed.error;
+    }
+    for (const std::string& value :
+         {option.below, option.above, std::string("x"), option.low + "x", " " + option.low,
+          option.low + " ", "+" + option.low, option.low + ".5", std::string("0x10"),
+          std::string("99999999999999999999"), std::string("-99999999999999999999"),
+          std::string("4294967297000000000"), std::string("1e3"), std::string("--5")}) {
+      const Parsed parsed = Parse(Given(option, value));
+      EXPECT_FALSE(parsed.ok) << option.name << " \"" << value << "\"";
+      EXPECT_THAT(parsed.error, HasSubstr(option.name));
+    }
+  }
+}
+
+TEST(Options, DecimalsAtTheirEdges) {
+  for (const char* const name : {"-f", "slab_automove_ratio", "slab_automove_freeratio",
+                                 "hot_max_factor", "warm_max_factor"}) {
+    const NumberOption option{name, "", "", "", ""};
+    for (const char* const value : {"1.01", "2", "1e2"}) {
+      EXPECT_TRUE(Parse(Given(option, value)).ok) << name << " " << value;
+    }
+    for (const char* const value : {"0", "-1", "x", "1.5x", " 2", "2 ", "nan", "inf", "1e999", "1,5"}) {
+      EXPECT_FALSE(Parse(Given(option, value)).ok) << name << " " << value;
+    }
+  }
+}
+
+TEST(Options, DelimiterSwitchesDetailOn) {
+  const Parsed parsed = Parse({"-D", "/", "-o", "track_sizes"});
+  ASSERT_TRUE(parsed.ok) << parsed.error;
+  EXPECT_EQ(parsed.options.settings.stat_key_prefix, "/");
+  EXPECT_TRUE(parsed.options.settings.detail_enabled);
+  EXPECT_TRUE(parsed.options.settings.track_sizes);
+  // Of several characters memcached takes the first.
+  EXPECT_EQ(Parse({"--delimiter=::"}).options.settings.stat_key_prefix, ":");
 }
 
 TEST(Options, AcceptsWhatIsWithoutEffect) {

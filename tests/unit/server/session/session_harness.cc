@@ -51,7 +51,7 @@ std::string Connection::Receive(std::string_view bytes) {
   }
   input_ += bytes;
   // A buffer of exactly its size, so that sanitizers see a read beyond it.
-  while (!closed_ && (replaced_ || !input_.empty())) {
+  while (!closed_ && (replaced_ || yielded_ || !input_.empty())) {
     replaced_ = false;
     const std::vector<char> input(input_.begin(), input_.end());
     Take(handler_->OnInput(worker_, input, output_), sent);

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -29,6 +30,9 @@ class RecordingContext final : public command::ServerContext {
  public:
   command::ServerStats Stats() const override { return stats; }
   command::SettingsReport Settings() const override { return settings; }
+  void UpdateSettings(const std::function<void(command::SettingsReport&)>& change) override {
+    change(settings);
+  }
   bool SetMemoryLimit(std::uint64_t limit_bytes) override {
     asked_limits.push_back(limit_bytes);
     return accept_limit;
@@ -103,10 +107,10 @@ class Connection {
   std::string input_;
   std::span<char> direct_;
   bool yielded_ = false;
+  bool replaced_ = false;
   bool closed_ = false;
   bool aborted_ = false;
   bool streaming_ = false;
-  bool replaced_ = false;
   const std::uint64_t id_;
   int yields_ = 0;
   std::size_t direct_bytes_ = 0;

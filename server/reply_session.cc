@@ -1,0 +1,34 @@
+#include "server/reply_session.h"
+
+#include "common/base/check.h"
+#include "server/text_session.h"
+
+namespace podcache {
+
+namespace {
+
+constexpr std::size_t kMaxReplyBytesPerTurn = 256 * 1024;
+// Steps that write little: a walk over many items that are not shown.
+constexpr int kMaxStepsPerTurn = 64;
+
+}  // namespace
+
+net::HandlerResult ReplySession::OnInput(net::WorkerHandler&, std::span<const char>,
+                                         OutputBuffer& output) {
+  for (int i = 0; i < kMaxStepsPerTurn; ++i) {
+    if (output.pending_bytes() > kMaxReplyBytesPerTurn) break;
+    if (!reply_->Continue(output)) return {0, net::NextStep::kReplace, {}};
+  }
+  return {0, net::NextStep::kYield, {}};
+}
+
+net::HandlerResult ReplySession::OnDirect(net::WorkerHandler&, std::size_t, OutputBuffer&) {
+  PODCACHE_CHECK(false);  // Never asked for.
+  return {0, net::NextStep::kClose, {}};
+}
+
+std::unique_ptr<net::ConnectionHandler> ReplySession::TakeSuccessor() {
+  return std::make_unique<TextSession>();
+}
+
+}  // namespace podcache
