@@ -93,6 +93,41 @@ TEST(DumpCommandTest, RefusedWithX) {
   EXPECT_EQ(harness.Ask("stats detail\r\n"), "CLIENT_ERROR stats detail not allowed\r\n");
 }
 
+// Not a transcript: memcached's own crawler thread makes its answers here depend on the moment.
+TEST(DumpCommandTest, ACrawlerSwitchedOffDumpsNothing) {
+  Harness harness;
+  EXPECT_EQ(harness.Ask("lru_crawler crawl all\r\n"), "OK\r\n");
+  EXPECT_EQ(harness.Ask("lru_crawler disable\r\nlru_crawler disable\r\n"), "OK\r\nOK\r\n");
+  EXPECT_FALSE(harness.context.settings.lru_crawler);
+  for (const char* line : {"lru_crawler crawl 1\r\n", "lru_crawler metadump all\r\n",
+                           "lru_crawler mgdump all\r\n", "lru_crawler mgdump x\r\n"}) {
+    EXPECT_EQ(harness.Ask(line), "CLIENT_ERROR lru crawler disabled\r\n");
+  }
+  EXPECT_EQ(harness.Ask("lru_crawler enable foo\r\n"), "ERROR\r\n");
+  EXPECT_EQ(harness.Ask("lru_crawler enable\r\n"), "OK\r\n");
+  EXPECT_EQ(harness.Ask("lru_crawler metadump all\r\n"), "OK\r\nEND\r\n");
+}
+
+TEST(DumpCommandTest, KnobsAreShownInTheSettings) {
+  Harness harness;
+  harness.Ask("lru_crawler tocrawl 7\r\nlru_crawler sleep 55\r\nlru tune 11 22 0.33 1.5\r\n");
+  harness.Ask("lru temp_ttl 77\r\nlru mode flat\r\nslabs automove 2\r\n");
+  harness.Ask("slabs automove ratio 0.7\r\nslabs automove window 33\r\n");
+  const std::string settings = harness.Ask("stats settings\r\n");
+  for (const char* line :
+       {"lru_crawler_tocrawl 7", "lru_crawler_sleep 55", "hot_lru_pct 11", "warm_lru_pct 22",
+        "hot_max_factor 0.33", "warm_max_factor 1.50", "temp_lru yes", "temporary_ttl 77",
+        "lru_segmented no", "slab_automove 2", "slab_automove_ratio 0.70",
+        "slab_automove_window 33"}) {
+    EXPECT_NE(settings.find("STAT " + std::string(line) + "\r\n"), std::string::npos) << line;
+  }
+  harness.Ask("lru temp_ttl -1\r\n");
+  EXPECT_FALSE(harness.context.settings.temp_lru);
+  harness.context.settings.slab_reassign = false;
+  EXPECT_EQ(harness.Ask("slabs reassign 1 2\r\n"),
+            "CLIENT_ERROR slab reassignment disabled\r\n");
+}
+
 TEST(DumpCommandTest, CachedumpStopsAtItsBounds) {
   Harness harness;
   harness.Ask("set a 0 0 3\r\nxyz\r\n");
