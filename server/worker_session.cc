@@ -55,7 +55,7 @@ WorkerSession::WorkerSession(store::Store& store, metrics::CounterRegistry& regi
       executor_(*session_, counters_, admin, events_, clock),
       gets_(*session_, counters_, events_, admin.prefixes()),
       binary_executor_(*session_, counters_, admin, events_, executor_),
-      binary_gets_(*session_, counters_, events_),
+      binary_gets_(*session_, counters_, events_, admin.prefixes()),
       meta_(*session_, counters_, events_, executor_),
       meta_gets_(*session_, counters_, events_, executor_),
       commands_before_(counters_.commands.load(std::memory_order_relaxed)) {}

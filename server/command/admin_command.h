@@ -1,5 +1,5 @@
-// Commands that concern the server rather than one key: what each of them says is decided here or in
-// a file of its own (crawler_command.h, tuning_commands.h, stats_command.h).
+// Commands that concern the server rather than one key: what each of them says is decided here or
+// in a file of its own (crawler_command.h, tuning_commands.h, stats_command.h).
 //
 // Threads: one object for all workers; any thread.
 // Source: protocol.md 2, 6, 8.

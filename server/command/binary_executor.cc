@@ -111,6 +111,7 @@ void BinaryExecutor::Execute(const BinaryRequest& request, OutputBuffer& output)
 bool BinaryExecutor::Prepare(const BinaryRequest& request, store::WriteHandle& handle,
                              OutputBuffer& output) {
   const store::Key key = session_.MakeKey(request.key);
+  admin_.prefixes().CountSet(request.key);
   const StoreStatus status = session_.Prepare(key, request.value_bytes, request.client_flags,
                                               common_.Absolute(request.exptime), handle);
   if (handle.valid()) return true;
@@ -162,6 +163,7 @@ void BinaryExecutor::Touch(const BinaryRequest& request, OutputBuffer& output) {
 
 void BinaryExecutor::Delete(const BinaryRequest& request, OutputBuffer& output) {
   const store::Key key = session_.MakeKey(request.key);
+  admin_.prefixes().CountDelete(request.key);
   const store::Glimpse before = events_.Lookup(key);
   const StoreStatus status = session_.Delete(key, request.compare_cas);
   if (status == StoreStatus::kOk) {
@@ -212,7 +214,9 @@ void BinaryExecutor::Stat(const BinaryRequest& request, OutputBuffer& output) {
   text_request.verb = protocol::Verb::kStats;
   text_request.arguments = request.key;
   OutputBuffer answer;
-  admin_.Execute(text_request, counters_, answer);
+  // What is too long for one turn is there over the text protocol only.
+  if (admin_.Execute(text_request, counters_, answer) != nullptr)
+    return Refuse(request.head, BinaryStatus::kNotFound, output);
   protocol::AppendBinaryStats(request.head, TakeText(answer), output);
 }
 

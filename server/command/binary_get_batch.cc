@@ -31,6 +31,7 @@ void BinaryGetBatch::Flush(OutputBuffer& output) {
   session_.Get(std::span<const store::Key>(keys_.data(), count_), options_, *this, statuses);
   AnswerMissesBefore(count_);
   Count(static_cast<std::size_t>(std::ranges::count(statuses, store::StoreStatus::kOk)));
+  prefixes_.CountGets({keys_.data(), count_}, statuses);
   count_ = 0;
 }
 

@@ -12,6 +12,7 @@
 
 #include "common/base/output_buffer.h"
 #include "server/command/event_log.h"
+#include "server/command/prefix_stats.h"
 #include "server/metrics/worker_counters.h"
 #include "server/protocol/binary_request.h"
 #include "server/store/store.h"
@@ -20,9 +21,9 @@ namespace podcache::command {
 
 class BinaryGetBatch final : private store::ValueSink {
  public:
-  BinaryGetBatch(store::StoreSession& session, metrics::WorkerCounters& counters,
-                 EventLog& events) noexcept
-      : session_(session), counters_(counters), events_(events) {}
+  BinaryGetBatch(store::StoreSession& session, metrics::WorkerCounters& counters, EventLog& events,
+                 PrefixStats& prefixes) noexcept
+      : session_(session), counters_(counters), events_(events), prefixes_(prefixes) {}
 
   // A request with other options must wait until what is pending is flushed.
   bool Accepts(const store::ReadOptions& options) const noexcept {
@@ -49,6 +50,7 @@ class BinaryGetBatch final : private store::ValueSink {
   store::StoreSession& session_;
   metrics::WorkerCounters& counters_;
   EventLog& events_;
+  PrefixStats& prefixes_;
   store::ReadOptions options_;
   std::array<store::Key, store::StoreSession::kMaxBatch> keys_;
   std::array<protocol::BinaryHead, store::StoreSession::kMaxBatch> heads_;

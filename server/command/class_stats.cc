@@ -14,8 +14,6 @@ using protocol::AppendStat;
 
 namespace {
 
-constexpr std::uint64_t kSegmentsPerPage = 4;
-
 class ClassWriter {
  public:
   ClassWriter(std::string_view prefix, OutputBuffer& output) : prefix_(prefix), output_(output) {}
@@ -67,15 +65,16 @@ void StatsCommand::Items(OutputBuffer& out) {
 void StatsCommand::Slabs(OutputBuffer& out) {
   const store::StoreStats store = store_.stats();
   const std::uint64_t used = store.segments_open + store.segments_sealed;
-  const std::uint64_t pages = (used + kSegmentsPerPage - 1) / kSegmentsPerPage;
+  const std::uint64_t chunks =
+      store.segment_size_bytes == 0 ? 0 : store.page_bytes / store.segment_size_bytes;
   if (store.total_items > 0) {
     ClassWriter writer("1:", out);
     writer.Add("chunk_size", store.segment_size_bytes);
-    writer.Add("chunks_per_page", kSegmentsPerPage);
-    writer.Add("total_pages", pages);
-    writer.Add("total_chunks", pages * kSegmentsPerPage);
+    writer.Add("chunks_per_page", store::kSegmentsPerPage);
+    writer.Add("total_pages", chunks / store::kSegmentsPerPage);
+    writer.Add("total_chunks", chunks);
     writer.Add("used_chunks", used);
-    writer.Add("free_chunks", pages * kSegmentsPerPage - used);
+    writer.Add("free_chunks", chunks - used);
     writer.Add("free_chunks_end", 0);
     writer.Add("get_hits", Sum(Counter::kGetHits));
     // memcached leaves out what cas did not find.
@@ -88,7 +87,7 @@ void StatsCommand::Slabs(OutputBuffer& out) {
     writer.Add("touch_hits", Sum(Counter::kTouchHits));
   }
   AppendStat("active_slabs", store.total_items > 0 ? 1 : 0, out);
-  AppendStat("total_malloced", pages * kSegmentsPerPage * store.segment_size_bytes, out);
+  AppendStat("total_malloced", store.page_bytes, out);
 }
 
 }  // namespace podcache::command

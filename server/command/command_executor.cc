@@ -65,8 +65,7 @@ store::ReadOptions CommandExecutor::ReadOptionsFor(const Request& request) noexc
   return options;
 }
 
-std::unique_ptr<LongReply> CommandExecutor::Execute(const Request& request,
-                                                    OutputBuffer& output) {
+std::unique_ptr<LongReply> CommandExecutor::Execute(const Request& request, OutputBuffer& output) {
   switch (request.verb) {
     case Verb::kDelete:
     case Verb::kTouch: {

@@ -1,4 +1,5 @@
-// What an administrative command comes to: one of the fixed replies, or one that goes on for longer.
+// What an administrative command comes to: one of the fixed replies, or one that goes on for
+// longer.
 #pragma once
 
 #include <memory>

@@ -39,15 +39,9 @@ void GetBatch::Flush(OutputBuffer& output) {
   session_.Get(std::span<const store::Key>(keys_.data(), count_), options_, *this, statuses);
   EndLinesBefore(count_);
   Count(static_cast<std::size_t>(std::ranges::count(statuses, store::StoreStatus::kOk)));
-  if (prefixes_.enabled()) CountPrefixes();
+  prefixes_.CountGets({keys_.data(), count_}, statuses);
   count_ = 0;
   line_ends_ = 0;
-}
-
-void GetBatch::CountPrefixes() {
-  for (std::size_t i = 0; i < count_; ++i) {
-    prefixes_.CountGet(keys_[i].bytes, statuses_[i] == store::StoreStatus::kOk);
-  }
 }
 
 char* GetBatch::Begin(std::size_t index, const store::ItemMeta& meta) {

@@ -21,8 +21,8 @@ namespace podcache::command {
 
 class GetBatch final : private store::ValueSink {
  public:
-  GetBatch(store::StoreSession& session, metrics::WorkerCounters& counters,
-           EventLog& events, PrefixStats& prefixes) noexcept
+  GetBatch(store::StoreSession& session, metrics::WorkerCounters& counters, EventLog& events,
+           PrefixStats& prefixes) noexcept
       : session_(session), counters_(counters), events_(events), prefixes_(prefixes) {}
 
   // Keys with other options must be flushed before.
@@ -50,7 +50,6 @@ class GetBatch final : private store::ValueSink {
   void EndLinesBefore(std::size_t index);
   void FinishItem(std::size_t index);
   void Count(std::size_t hits) noexcept;
-  void CountPrefixes();
 
   store::StoreSession& session_;
   metrics::WorkerCounters& counters_;

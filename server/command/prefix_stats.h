@@ -10,7 +10,9 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -44,6 +46,13 @@ class PrefixStats {
 
   void CountGet(std::string_view key, bool hit) {
     if (enabled()) Add(key, {1, hit ? 1U : 0U, 0, 0});
+  }
+  // One after the other, as they were looked up.
+  void CountGets(std::span<const store::Key> keys, std::span<const store::StoreStatus> statuses) {
+    if (!enabled()) return;
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      CountGet(keys[i].bytes, statuses[i] == store::StoreStatus::kOk);
+    }
   }
   void CountSet(std::string_view key) {
     if (enabled()) Add(key, {0, 0, 1, 0});

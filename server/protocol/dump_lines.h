@@ -23,8 +23,8 @@ struct MetadumpLine {
 // "key=<URI-encoded> exp=… la=… cas=… fetch=yes|no cls=1 size=… flags=… " and a newline.
 void AppendMetadumpLine(const MetadumpLine& line, OutputBuffer& output);
 
-// "mg <key>", as a request that finds it: a key that the text protocol cannot carry as it is goes as
-// base64, with the flag b behind it.
+// "mg <key>", as a request that finds it: a key that the text protocol cannot carry as it is goes
+// as base64, with the flag b behind it.
 void AppendMgdumpLine(std::string_view key, OutputBuffer& output);
 
 // "ITEM <key> [<length> b; <exptime> s]"; exptime 0: none.

@@ -139,8 +139,8 @@ class Index {
   // Calls visit(slot) for every entry with a tag in [first, end). Entries lie at their home bucket
   // or behind it, as far as the counts say.
   template <class Visit>
-  void ForEachTag(Partition& partition, std::uint32_t first, std::uint32_t end,
-                  Visit&& visit) const REQUIRES(partition.lock) {
+  void ForEachTag(Partition& partition, std::uint32_t first, std::uint32_t end, Visit&& visit) const
+      REQUIRES(partition.lock) {
     const std::uint32_t count = partition.bucket_count;
     if (count == 0 || first >= end) return;
     Bucket* const buckets = partition.buckets.load(std::memory_order_relaxed);

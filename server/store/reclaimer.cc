@@ -196,8 +196,8 @@ void Reclaimer<Policy>::Evict(Pass& pass, Partition& partition, std::uint64_t ha
   }
   if (found.record.Exptime(found.header) != 0)
     counters_.evicted_with_exptime_items.fetch_add(1, std::memory_order_relaxed);
-  const std::uint32_t idle = (pass.now - Record::AccessOf(found.header)) &
-                             static_cast<std::uint32_t>(header::kAccessMask);
+  const std::uint32_t idle =
+      (pass.now - Record::AccessOf(found.header)) & static_cast<std::uint32_t>(header::kAccessMask);
   counters_.last_evicted_idle_seconds.store(idle, std::memory_order_relaxed);
   if ((found.header & header::kFetched) == 0)
     counters_.evicted_unfetched_items.fetch_add(1, std::memory_order_relaxed);

@@ -46,8 +46,8 @@ void StoreImpl::ScanStep(ScanCursor& cursor, ItemVisitor& visitor, std::uint32_t
     Found found = table_.Look(slot, moment);
     if (found.live()) visitor.Visit(ViewOf(found, visitor.wants_cas(), now));
   });
-  cursor = end == Index::kTags ? ScanCursor{cursor.partition + 1, 0}
-                               : ScanCursor{cursor.partition, end};
+  cursor =
+      end == Index::kTags ? ScanCursor{cursor.partition + 1, 0} : ScanCursor{cursor.partition, end};
 }
 
 ItemView StoreImpl::ViewOf(Found& found, bool want_cas, std::uint32_t now) noexcept {

@@ -1,7 +1,7 @@
 // What is known of one segment of the log, beside its memory.
 //
-// Threads: the links, `candidate`, `listed_dead` and the transitions of `state` are under the log's mutex; the
-// rest are atomics.
+// Threads: the links, `candidate`, `listed_dead` and the transitions of `state` are under the log's
+// mutex; the rest are atomics.
 #pragma once
 
 #include <atomic>

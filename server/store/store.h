@@ -41,6 +41,9 @@ inline constexpr std::size_t kMaxCopiedValueBytes = 16 * 1024;
 // Below, segments as large as a large page would be too few.
 inline constexpr std::uint64_t kMinLargePageLimitBytes = std::uint64_t{256} << 20;
 
+// A "page" in figures made for memcached's eyes: a megabyte at the usual sizes.
+inline constexpr std::uint64_t kSegmentsPerPage = 4;
+
 struct StoreOptions {
   std::uint64_t memory_limit_bytes = 64ULL << 20;
   // Largest value plus key that is accepted; protocol.md 1 allows a tolerance of 1 KiB either way.
@@ -177,6 +180,9 @@ struct StoreStats {
   std::uint64_t dead_bytes = 0;
   std::uint64_t slack_bytes = 0;
   std::uint64_t segment_size_bytes = 0;
+  // Segments that hold or held items, in whole pages of kSegmentsPerPage: what is shown where
+  // memcached shows its slab pages.
+  std::uint64_t page_bytes = 0;
   std::uint64_t segments_free = 0;
   std::uint64_t segments_open = 0;
   std::uint64_t segments_sealed = 0;

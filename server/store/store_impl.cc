@@ -54,7 +54,8 @@ StoreLayout StoreLayout::For(std::uint64_t limit_bytes, bool large_pages) {
   StoreLayout layout{};
   layout.segment_bytes = std::clamp<std::size_t>(std::bit_floor(limit_bytes / kSegmentsPerLimit),
                                                  least, std::max(least, most));
-  if (large_pages && limit_bytes >= kMinLargePageLimitBytes) layout.segment_bytes = kMaxSegmentBytes;
+  if (large_pages && limit_bytes >= kMinLargePageLimitBytes)
+    layout.segment_bytes = kMaxSegmentBytes;
   layout.partitions = std::clamp(std::bit_floor(limit_bytes / (kPagesPerPartition * page)),
                                  kMinPartitions, kMaxPartitions);
   layout.max_item_record_bytes = std::min(layout.segment_bytes / 16, kMaxItemRecordBytes);
@@ -220,8 +221,8 @@ bool StoreImpl::IsShort() const noexcept {
 
 void StoreImpl::MakeRoomAhead() noexcept {
   if (!options_.evictions || budget_.ceiling_bytes() >= kTinyBudgetBytes) return;
-  const auto wanted = static_cast<std::int64_t>(budget_.ceiling_bytes() / layout_.segment_bytes) /
-                      kTinyFreeDivisor;
+  const auto wanted =
+      static_cast<std::int64_t>(budget_.ceiling_bytes() / layout_.segment_bytes) / kTinyFreeDivisor;
   for (int i = 0; i < kMaxReclaimsAhead && pool_.Available() < wanted; ++i) {
     if (!reclaimer_.ReclaimOne(Reason(), Now())) return;
   }
@@ -325,6 +326,9 @@ StoreStats StoreImpl::stats() const {
   stats.segments_free = pool_.free_segments();
   stats.segments_open = log_.open_segments();
   stats.segments_sealed = log_.sealed_segments();
+  const std::uint64_t used = stats.segments_open + stats.segments_sealed;
+  stats.page_bytes =
+      (used + kSegmentsPerPage - 1) / kSegmentsPerPage * kSegmentsPerPage * layout_.segment_bytes;
   stats.free_segment_bytes = stats.segments_free * layout_.segment_bytes;
   stats.dead_bytes = log_.dead_bytes();
   for (std::size_t i = 0; i < index_.partition_count(); ++i) {

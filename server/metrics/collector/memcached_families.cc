@@ -41,7 +41,7 @@ void AddItems(const ServerSnapshot& s, const CounterTotals& totals, FamilyList& 
   const store::StoreStats& store = s.store;
   out.Gauge("current_bytes", "Bytes used by the items stored now.", store.item_bytes);
   out.Gauge("limit_bytes", "Bytes this server may use for its cache.", store.memory_limit_bytes);
-  out.Gauge("malloced_bytes", "Bytes of memory taken for items.", store.segment_bytes);
+  out.Gauge("malloced_bytes", "Bytes of memory taken for items.", store.page_bytes);
   out.Gauge("current_items", "Items stored now.", store.items);
   out.Counter("items_total", "Items stored since the server started.", store.total_items);
   out.Counter("items_evicted_total", "Valid items removed to make room for others.",

@@ -284,7 +284,8 @@ TEST(Options, DecimalsAtTheirEdges) {
     for (const char* const value : {"1.01", "2", "1e2"}) {
       EXPECT_TRUE(Parse(Given(option, value)).ok) << name << " " << value;
     }
-    for (const char* const value : {"0", "-1", "x", "1.5x", " 2", "2 ", "nan", "inf", "1e999", "1,5"}) {
+    for (const char* const value :
+         {"0", "-1", "x", "1.5x", " 2", "2 ", "nan", "inf", "1e999", "1,5"}) {
       EXPECT_FALSE(Parse(Given(option, value)).ok) << name << " " << value;
     }
   }

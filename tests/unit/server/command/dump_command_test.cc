@@ -30,8 +30,7 @@ TEST(DumpCommandTest, MetadumpShowsTheWholeItem) {
   harness.Ask("set a%b\"\x01 7 100 3\r\nxyz\r\n");
   harness.clock.Advance(std::chrono::seconds(5));
   const std::string answer = harness.Ask("lru_crawler metadump all\r\n");
-  EXPECT_TRUE(answer.starts_with(
-      "OK\r\nkey=a%25b%22%01 exp=1700000100 la=1700000000 cas="))
+  EXPECT_TRUE(answer.starts_with("OK\r\nkey=a%25b%22%01 exp=1700000100 la=1700000000 cas="))
       << answer;
   EXPECT_NE(answer.find(" fetch=no cls=1 size="), std::string::npos);
   EXPECT_TRUE(answer.ends_with(" flags=7 \nEND\r\n")) << answer;
@@ -124,8 +123,7 @@ TEST(DumpCommandTest, KnobsAreShownInTheSettings) {
   harness.Ask("lru temp_ttl -1\r\n");
   EXPECT_FALSE(harness.context.settings.temp_lru);
   harness.context.settings.slab_reassign = false;
-  EXPECT_EQ(harness.Ask("slabs reassign 1 2\r\n"),
-            "CLIENT_ERROR slab reassignment disabled\r\n");
+  EXPECT_EQ(harness.Ask("slabs reassign 1 2\r\n"), "CLIENT_ERROR slab reassignment disabled\r\n");
 }
 
 TEST(DumpCommandTest, CachedumpStopsAtItsBounds) {

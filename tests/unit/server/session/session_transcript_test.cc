@@ -222,7 +222,8 @@ TEST_F(SessionTranscriptTest, Whole) {
 TEST_F(SessionTranscriptTest, ByteByByte) {
   constexpr std::size_t kLongest = 20'000;
   for (const Case& one : AllCases()) {
-    if (Check(one, &Whole, "whole") <= kLongest && !one.whole) Check(one, &SingleBytes, "byte by byte");
+    if (Check(one, &Whole, "whole") <= kLongest && !one.whole)
+      Check(one, &SingleBytes, "byte by byte");
   }
 }
 
