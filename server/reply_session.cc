@@ -1,13 +1,13 @@
 #include "server/reply_session.h"
 
 #include "common/base/check.h"
+#include "server/session_turn.h"
 #include "server/text_session.h"
 
 namespace podcache {
 
 namespace {
 
-constexpr std::size_t kMaxReplyBytesPerTurn = 256 * 1024;
 // Steps that write little: a walk over many items that are not shown.
 constexpr int kMaxStepsPerTurn = 64;
 

@@ -43,6 +43,8 @@ TEST(EncodersTest, TextsAreTheProtocols) {
   EXPECT_EQ(Text(Reply::kMemlimitTooSmall),
             "MEMLIMIT_TOO_SMALL cannot set maxbytes to less than 8m\r\n");
   EXPECT_EQ(Text(Reply::kStatsCachedumpNotAllowed), "CLIENT_ERROR stats cachedump not allowed\r\n");
+  EXPECT_EQ(Text(Reply::kReassignDisabled), "CLIENT_ERROR slab reassignment disabled\r\n");
+  EXPECT_EQ(Text(Reply::kTlsNotEnabled), "Error TLS not enabled\r\n");
 }
 
 TEST(EncodersTest, ValueHeader) {

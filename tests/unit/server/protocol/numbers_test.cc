@@ -86,6 +86,18 @@ TEST(NumbersTest, ExptimeOfStorageCommands) {
   }
 }
 
+TEST(NumbersTest, DecimalsAreFinite) {
+  const auto read = [](std::string_view token) { return Read<double>(&ParseDecimal, token); };
+  EXPECT_EQ(read("0.5"), 0.5);
+  EXPECT_EQ(read("-1"), -1.0);
+  EXPECT_EQ(read("1e2"), 100.0);
+  EXPECT_EQ(read(".25"), 0.25);
+  for (const char* bad :
+       {"", "-", ".", "x", "0.5x", " 1", "1 ", "nan", "inf", "-inf", "1e999", "1,5", "noreply"}) {
+    EXPECT_EQ(read(bad), std::nullopt) << bad;
+  }
+}
+
 TEST(NumbersTest, ClientFlagsAreTheLow32Bits) {
   const auto read = [](std::string_view token) {
     return Read<std::uint32_t>(&ParseClientFlags, token);

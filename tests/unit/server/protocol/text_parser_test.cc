@@ -78,7 +78,12 @@ TEST(TextParserTest, EveryVerbIsKnownAndNothingElse) {
       {"stats", Verb::kStats},
       {"quit", Verb::kQuit},
       {"shutdown", Verb::kShutdown},
-      {"cache_memlimit 64", Verb::kCacheMemlimit}};
+      {"cache_memlimit 64", Verb::kCacheMemlimit},
+      {"lru_crawler enable", Verb::kLruCrawler},
+      {"lru mode flat", Verb::kLru},
+      {"slabs automove 1", Verb::kSlabs},
+      {"refresh_certs", Verb::kRefreshCerts},
+      {"debugtime 1", Verb::kDebugtime}};
   for (const auto& [line, verb] : lines) {
     Request request;
     ASSERT_EQ(Parse(line + "\r\n", request).status, ParseStatus::kRequest) << line;

@@ -150,6 +150,8 @@ TEST_F(ScanTest, ARequestedSweepRemovesWhatHasExpired) {
 TEST_F(ScanTest, DeadSegmentsAreUsedAgain) {
   const std::string value(66'560, 'v');
   for (int i = 0; i < 40; ++i) client().Set(KeyOf(i), value, 0, now() + 2);
+  // As at the end of every turn: nobody writes.
+  client().session().EndTurn();
   const std::uint64_t before = store().stats().segment_bytes;
   clock_.Advance(std::chrono::seconds(4));
   Maintain();
