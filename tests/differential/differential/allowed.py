@@ -111,7 +111,8 @@ def signed_value(answers):
     other, mine = answers.first_difference()
     if answers.binary:
         return mine is not None and b"status=06" in mine and (other is None or b"status=00" in other)
-    return mine == NOT_A_NUMBER and other is not None and re.match(rb"\d+|HD|VA|VERSION", other) is not None
+    quiet = answers.has(rb"^ma .* q")
+    return mine == NOT_A_NUMBER and (quiet or other is not None and re.match(rb"\d+|HD|VA", other) is not None)
 
 
 @rule("exptime of a storage command beyond 32 bits")
@@ -214,7 +215,7 @@ def no_cas_chosen(answers):
 
 @rule("an over-long opaque of `ma`")
 def long_opaque(answers):
-    return answers.has(rb"^ma .* O\S{31}") and answers.first_difference()[1] == b"CLIENT_ERROR opaque token too long"
+    return answers.had(rb"^ma .* O\S{31}")
 
 
 @rule("Touch, GAT, Stat with a value")

@@ -5,7 +5,7 @@ PLACE = b"N0000000:"  # Nine bytes: their base64 is whole, whatever follows.
 PLACE_BASE64 = base64.b64encode(PLACE)
 KEYS = [PLACE + name for name in (b"a", b"b", b"c", b"d", b"number")]
 # Written in base64 always, and only they are: memcached remembers how a key was written when its item was stored.
-BINARY_KEYS = [PLACE + name for name in (b"\x01", b"\xff\x80")]
+BINARY_KEYS = [PLACE + name for name in (b"\x02", b"\xff\x80")]
 LONG_KEY = PLACE + b"x" * (250 - len(PLACE))
 TOO_LONG_KEY = LONG_KEY + b"x"
 
