@@ -4,8 +4,8 @@
 // Threads: the worker that owns the connection.
 #pragma once
 
+#include <algorithm>
 #include <array>
-#include <cstring>
 
 #include "server/protocol/limits.h"
 #include "server/protocol/meta_request.h"
@@ -28,7 +28,7 @@ class PendingMetaSet {
  private:
   template <class Buffer>
   static std::string_view Copy(std::string_view bytes, Buffer& buffer) noexcept {
-    std::memcpy(buffer.data(), bytes.data(), bytes.size());
+    std::copy(bytes.begin(), bytes.end(), buffer.begin());
     return {buffer.data(), bytes.size()};
   }
 

@@ -5,6 +5,7 @@
 
 #include <random>
 #include <unordered_map>
+#include <utility>
 
 #include "tests/unit/server/store/store_fixture.h"
 
@@ -375,11 +376,15 @@ void StoreModelTest::Invalidate() {
     items_.erase(key);
     return;
   }
+  // Without its value, but not stale, it is still the item that clients compare with.
+  const bool keeps_cas = options.set_cas == 0 && !options.mark_stale;
   if (options.drop_value) {
-    *item = ModelItem();
+    const ModelItem old = std::exchange(*item, ModelItem());
     item->used_at = now();
+    item->version = old.version;
+    item->known_cas = old.known_cas;
   }
-  Rewritten(*item);
+  if (!keeps_cas) Rewritten(*item);
   item->stale = options.mark_stale;
   item->leased = false;
   if (options.set_exptime) item->exptime = options.exptime;

@@ -81,7 +81,7 @@ void AddCommands(const CounterTotals& totals, std::uint64_t plain_sets, FamilyLi
   out.Series({{"command", "set"}, {"status", "hit"}}, plain_sets);
 }
 
-void AddLruCrawler(const LruSettings& lru, FamilyList& out) {
+void AddLruCrawler(const LruSettings& lru, const store::StoreStats& store, FamilyList& out) {
   if (lru.enabled) {
     out.Gauge("lru_crawler_enabled", "Whether the setting lru_crawler is on.", 1);
     out.Gauge("lru_crawler_sleep", "Setting lru_crawler_sleep, in microseconds.", lru.sleep_us);
@@ -93,10 +93,10 @@ void AddLruCrawler(const LruSettings& lru, FamilyList& out) {
     out.Gauge("lru_crawler_hot_max_factor", "Setting hot_max_factor.", lru.hot_max_factor);
     out.Gauge("lru_crawler_warm_max_factor", "Setting warm_max_factor.", lru.warm_max_factor);
   }
-  out.Counter("lru_crawler_starts_total", "Walks through the LRU lists; there are none here.",
-              kNone);
-  out.Counter("lru_crawler_reclaimed_total", "Items such a walk removed; none here.", kNone);
-  out.Counter("lru_crawler_items_checked_total", "Items such a walk looked at; none here.", kNone);
+  out.Counter("lru_crawler_starts_total", "Sweeps for expired and flushed items.", store.sweeps);
+  out.Counter("lru_crawler_reclaimed_total", "Items that sweeps removed.",
+              store.expired_in_sweep_items);
+  out.Counter("lru_crawler_items_checked_total", "Items that sweeps looked at.", store.swept_items);
   out.Counter("lru_crawler_moves_to_cold_total", "Items moved to the cold LRU list; none here.",
               kNone);
   out.Counter("lru_crawler_moves_to_warm_total", "Items moved to the warm LRU list; none here.",
@@ -136,7 +136,7 @@ std::vector<prometheus::MetricFamily> MemcachedFamilies(const ServerSnapshot& sn
   AddConnections(snapshot, totals, out);
   AddItems(snapshot, totals, out);
   AddCommands(totals, plain_sets, out);
-  AddLruCrawler(snapshot.lru, out);
+  AddLruCrawler(snapshot.lru, snapshot.store, out);
   AddProcess(snapshot.process, out);
   return out.Take();
 }

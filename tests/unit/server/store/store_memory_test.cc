@@ -99,8 +99,8 @@ class FillTest : public StoreMemoryTest, public ::testing::WithParamInterface<Fi
 
 TEST_P(FillTest, ResidentMemoryStaysWithinTheBudget) {
   const FillCase& c = GetParam();
-  store_.reset();
   client_.reset();
+  store_.reset();
   const std::uint64_t before = ResidentBytes();
   StoreOptions options = SmallOptions();
   options.memory_limit_bytes = c.limit_mib << 20;
