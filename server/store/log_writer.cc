@@ -43,10 +43,15 @@ void LogWriter::Release() noexcept {
   state_.store(kIdle, std::memory_order_release);
 }
 
+bool LogWriter::IsUsable(const Chunk& chunk, std::uint32_t epoch) const noexcept {
+  return chunk.reservation.epoch == epoch &&
+         (stream_ != Stream::kHead || !log_.IsLate(chunk.reservation.segment));
+}
+
 Location LogWriter::Peek(std::size_t bytes, std::uint32_t epoch) noexcept {
   PODCACHE_DCHECK(acquired_ && bytes % kUnitBytes == 0);
   const Chunk& chunk = ChunkFor(bytes);
-  if (chunk.room() < bytes || chunk.reservation.epoch != epoch) return kNowhere;
+  if (chunk.room() < bytes || !IsUsable(chunk, epoch)) return kNowhere;
   return log_.LocationOf(chunk.reservation.segment, chunk.reservation.offset + chunk.used);
 }
 
@@ -62,7 +67,7 @@ bool LogWriter::Refill(std::size_t bytes, std::uint32_t epoch, Claim claim,
   Chunk& chunk = ChunkFor(bytes);
   const bool small = IsSmall(bytes);
   const std::size_t wanted = small ? chunk_bytes_ : bytes;
-  if (chunk.reservation.valid() && chunk.reservation.epoch == epoch) {
+  if (chunk.reservation.valid() && IsUsable(chunk, epoch)) {
     if (chunk.room() >= bytes) return true;
     const std::size_t missing = bytes - chunk.room();
     if (log_.Extend(stream_, chunk.reservation,

@@ -51,6 +51,8 @@ class LogWriter {
 
   bool IsSmall(std::size_t bytes) const noexcept { return bytes <= chunk_bytes_ / 8; }
   Chunk& ChunkFor(std::size_t bytes) noexcept { return chunks_[IsSmall(bytes) ? 0 : 1]; }
+  // Of this epoch, and not so old that what a slow writer stores now would be evicted soon.
+  bool IsUsable(const Chunk& chunk, std::uint32_t epoch) const noexcept;
   void Close(Chunk& chunk) noexcept;
 
   SegmentLog& log_;

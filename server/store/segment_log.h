@@ -10,6 +10,7 @@
 // segments belong to the pool while free, else to the log.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -55,6 +56,9 @@ class SegmentLog {
  public:
   // Segments kept free for moving items out of others.
   static constexpr std::int64_t kMoveReserve = 2;
+  // A place in the line is late when this part of all segments was opened after it.
+  static constexpr std::uint32_t kLateDivisor = 16;
+  static constexpr std::uint32_t kMinLate = 2;
 
   explicit SegmentLog(memory::SegmentPool& pool);
   ~SegmentLog();
@@ -94,6 +98,14 @@ class SegmentLog {
   bool Extend(Stream stream, Reservation& reservation, std::size_t bytes) noexcept;
   // The rest from `used` on becomes padding.
   void CloseReservation(const Reservation& reservation, std::uint32_t used) noexcept;
+
+  // Whether what is written there now would leave much sooner than what others write: so much was
+  // opened since.
+  bool IsLate(std::uint32_t segment) const noexcept {
+    const std::uint32_t since = opened_.load(std::memory_order_relaxed) -
+                                segments_[segment].opened.load(std::memory_order_relaxed);
+    return since > std::max(kMinLate, sealed_segments() / kLateDivisor);
+  }
 
   // A record nobody can find any more.
   void MarkDead(Location location, std::size_t bytes) noexcept;
@@ -154,6 +166,7 @@ class SegmentLog {
   memory::SegmentPool& pool_;
   Segment* segments_;
   const std::uint32_t candidate_bytes_;
+  std::atomic<std::uint32_t> opened_{0};  // At the head, so far; wraps.
   std::atomic<std::uint32_t> open_count_{0};
   std::atomic<std::uint32_t> sealed_count_{0};
   std::atomic<std::uint64_t> dead_bytes_{0};  // Of all segments that are not free.

@@ -513,5 +513,43 @@ TEST_F(StoreTest, LimitsOfTheLimit) {
   EXPECT_GE(store().max_memory_limit_bytes(), memory::PhysicalMemoryBytes());
 }
 
+// Items leave in the order they came, whoever stored them: after 0.4 of the budget was written
+// since, each must still be there.
+TEST_F(StoreTest, ItemsOfASlowWriterStayAsLongAsOthers) {
+  StoreOptions options = SmallOptions();
+  options.memory_limit_bytes = 4 << 20;
+  Open(options);
+  Client slow(store());
+  const std::string value(1000, 'v');
+  int n = 0;
+  for (int round = 0; round < 60; ++round) {
+    const std::string key = "slow" + std::to_string(round);
+    ASSERT_EQ(slow.Set(key, std::string(100, 's')), StoreStatus::kStored);
+    slow.session().EndTurn();
+    for (std::size_t written = 0; written < (4 << 20) * 2 / 5; written += value.size()) {
+      ASSERT_EQ(client().Set("fast" + std::to_string(n++), value), StoreStatus::kStored);
+      client().session().EndTurn();
+    }
+    ASSERT_TRUE(slow.Get(key)) << round;
+  }
+  EXPECT_GT(store().stats().evicted_items, 0u);
+}
+
+// The same of a large item, whose small record lies apart from its pieces.
+TEST_F(StoreTest, LargeItemsAreThereRightAfterTheyWereStored) {
+  StoreOptions options = SmallOptions();
+  options.memory_limit_bytes = 48 << 20;
+  Open(options);
+  const std::string value(573'000, 'v');
+  for (int i = 0; i < 1000; ++i) {
+    const std::string key = "key" + std::to_string(i);
+    ASSERT_EQ(client().Set(key, value), StoreStatus::kStored);
+    client().session().EndTurn();
+    ASSERT_TRUE(client().Get(key)) << i;
+    client().session().EndTurn();
+  }
+  EXPECT_GT(store().stats().evicted_items, 0u);
+}
+
 }  // namespace
 }  // namespace podcache::store
