@@ -50,7 +50,9 @@ bool Reclaimer<Policy>::Reclaim(const Victim& victim, ReclaimReason reason,
   pass.shrinking = reason == ReclaimReason::kShrink || reason == ReclaimReason::kShrinkFast;
   const std::size_t live = log.segment(victim.segment).live_bytes();
   pass.copy_limit = CopyLimit(reason, live);
-  pass.writer = pass.compacting ? &compaction_writer_ : &head_writer_;
+  // All that is compacted goes to one place in the line, near its old end: what is new must not.
+  const bool keep_place = pass.compacting && !log.IsRecent(victim.segment);
+  pass.writer = keep_place ? &compaction_writer_ : &head_writer_;
   pass.writer->Acquire();
   const bool empty = Empty(pass);
   pass.writer->Release();
@@ -113,7 +115,8 @@ bool Reclaimer<Policy>::Settle(Pass& pass, Location location, Record record,
       observer_->OnEvicted(pass.evicted);
     }
     if (verdict != Verdict::kNoRoom) return true;
-    const std::uint32_t beside = pass.compacting ? pass.segment : kNoSegment;
+    const bool keep_place = pass.writer == &compaction_writer_;
+    const std::uint32_t beside = keep_place ? pass.segment : kNoSegment;
     if (pass.writer->Refill(needed, epoch, Claim::kMove, beside)) continue;
     if (!evictions_ || pass.compacting) return false;
     may_keep = false;

@@ -1,8 +1,8 @@
 // Makes free segments out of full ones, and removes what has expired or was flushed.
 //
 // A mostly dead segment is compacted: what lives moves into another that takes its place in the
-// line. Otherwise the oldest is emptied: items used again are copied to the head, the rest is
-// evicted.
+// line, from its newer half to the head. Otherwise the oldest is emptied: items used again are
+// copied to the head, the rest is evicted.
 //
 // Threads: any; one at a time reclaims (mutex). Lock order: this mutex, then a partition's lock,
 // then the log's mutex. Nobody may come here while holding a partition's lock.

@@ -34,7 +34,8 @@ struct alignas(64) Segment {
   // since.
   std::atomic<std::uint32_t> earliest_exptime{0};
   std::atomic<std::uint32_t> flush_epoch{0};
-  std::atomic<std::uint32_t> opened{0};  // How many had been opened at the head by then; wraps.
+  // Place in the line: how many had been opened at the head by then; wraps.
+  std::atomic<std::uint32_t> opened{0};
   std::uint32_t previous = kNoSegment;
   std::uint32_t next = kNoSegment;
   std::uint32_t next_candidate = kNoSegment;

@@ -99,12 +99,14 @@ bool SegmentLog::OpenLocked(OpenSegment& open, std::uint32_t epoch, Claim claim,
   next_position_ += segment_bytes() / kUnitBytes;
   fresh.state.store(SegmentState::kOpen);
   if (beside == kNoSegment) {
-    opened_.fetch_add(1, std::memory_order_relaxed);
+    const std::uint32_t before = opened_.fetch_add(1, std::memory_order_relaxed);
+    fresh.opened.store(before + 1, std::memory_order_relaxed);
     LinkAtEndLocked(id);
   } else {
+    fresh.opened.store(segments_[beside].opened.load(std::memory_order_relaxed),
+                       std::memory_order_relaxed);
     LinkBeforeLocked(id, beside);
   }
-  fresh.opened.store(opened_.load(std::memory_order_relaxed), std::memory_order_relaxed);
   open_count_.fetch_add(1, std::memory_order_relaxed);
   open.id = id;
   return true;

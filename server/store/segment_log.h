@@ -102,9 +102,11 @@ class SegmentLog {
   // Whether what is written there now would leave much sooner than what others write: so much was
   // opened since.
   bool IsLate(std::uint32_t segment) const noexcept {
-    const std::uint32_t since = opened_.load(std::memory_order_relaxed) -
-                                segments_[segment].opened.load(std::memory_order_relaxed);
-    return since > std::max(kMinLate, sealed_segments() / kLateDivisor);
+    return OpenedSince(segment) > std::max(kMinLate, sealed_segments() / kLateDivisor);
+  }
+  // Whether its place is in the newer half of the line.
+  bool IsRecent(std::uint32_t segment) const noexcept {
+    return OpenedSince(segment) < sealed_segments() / 2;
   }
 
   // A record nobody can find any more.
@@ -145,6 +147,10 @@ class SegmentLog {
     std::uint32_t id = kNoSegment;
   };
 
+  std::uint32_t OpenedSince(std::uint32_t segment) const noexcept {
+    return opened_.load(std::memory_order_relaxed) -
+           segments_[segment].opened.load(std::memory_order_relaxed);
+  }
   bool OpenLocked(OpenSegment& open, std::uint32_t epoch, Claim claim,
                   std::uint32_t beside) noexcept REQUIRES(mutex_);
   void SealLocked(OpenSegment& open) noexcept REQUIRES(mutex_);

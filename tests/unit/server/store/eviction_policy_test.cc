@@ -120,6 +120,30 @@ TYPED_TEST(EvictionPolicyTest, CompactionKeepsWhatLives) {
   }
 }
 
+// What was stored last is not evicted first because it was moved together with what is old: the
+// deadest segments, at the old end, are compacted first, and what lives in the others fills up
+// their place.
+TYPED_TEST(EvictionPolicyTest, CompactionKeepsTheOrderOfAge) {
+  const int n = this->Fill();
+  const int segment_items = n / static_cast<int>(kSegments);
+  const auto thin = [&](int first, int last, int keep) {
+    for (int i = first; i < last; ++i) {
+      if (i % keep != 0) this->parts.Remove(this->KeyOf(i));
+    }
+  };
+  const int recent = n - 6 * segment_items;
+  const int newest = n - 2 * segment_items;
+  thin(0, 2 * segment_items, 6);
+  thin(recent, newest, 3);
+  while (this->reclaimer.counters().evicted_items.load() == 0) ASSERT_TRUE(this->Reclaim());
+  EXPECT_GE(this->reclaimer.counters().compacted_segments.load(), 4u);
+  for (int i = recent; i < newest; ++i) {
+    if (i % 3 == 0) {
+      ASSERT_TRUE(this->parts.Use(this->KeyOf(i))) << i;
+    }
+  }
+}
+
 TYPED_TEST(EvictionPolicyTest, ExpiredItemsAreNeitherKeptNorCountedAsEvicted) {
   int n = 0;
   while (this->parts.Insert(this->KeyOf(n), this->ValueOf(n), TableParts::kNow + 1)) {

@@ -539,6 +539,7 @@ TEST_F(StoreTest, ItemsOfASlowWriterStayAsLongAsOthers) {
 TEST_F(StoreTest, LargeItemsAreThereRightAfterTheyWereStored) {
   StoreOptions options = SmallOptions();
   options.memory_limit_bytes = 48 << 20;
+  options.background_maintenance = true;
   Open(options);
   const std::string value(573'000, 'v');
   for (int i = 0; i < 1000; ++i) {
