@@ -1,8 +1,5 @@
 #include "server/binary_session.h"
 
-#include <algorithm>
-#include <cstring>
-
 #include "common/base/check.h"
 #include "server/session_turn.h"
 #include "server/worker_session.h"
@@ -54,7 +51,7 @@ HandlerResult BinarySession::OnDirect(net::WorkerHandler& worker, std::size_t n,
   handle_.Advance(n);
   // A value has nothing behind it to wait for.
   if (handle_.Writable().empty()) return OnInput(worker, {}, output);
-  return WantValue(0);
+  return WantValue(handle_, 0);
 }
 
 HandlerResult BinarySession::Run(Turn& turn) {
@@ -80,14 +77,8 @@ net::Activity BinarySession::activity() const noexcept {
 }
 
 HandlerResult BinarySession::WantMore(const Turn& turn) noexcept {
-  if (state_ == State::kValue) return WantValue(turn.at);
+  if (state_ == State::kValue) return WantValue(handle_, turn.at);
   return {turn.at, NextStep::kNeedInput, {}};
-}
-
-HandlerResult BinarySession::WantValue(std::size_t consumed) noexcept {
-  const std::span<char> room = handle_.Writable();
-  if (room.size() < kMinDirectBytes) return {consumed, NextStep::kNeedInput, {}};
-  return {consumed, NextStep::kDirect, room};
 }
 
 BinarySession::Step BinarySession::Advance(Turn& turn) {
@@ -157,22 +148,14 @@ BinarySession::Step BinarySession::StartValue(Turn& turn, const BinaryRequest& r
 }
 
 BinarySession::Step BinarySession::OnValue(Turn& turn) {
-  for (std::span<char> room = handle_.Writable(); !room.empty(); room = handle_.Writable()) {
-    const std::size_t n = std::min(room.size(), turn.input.size() - turn.at);
-    if (n == 0) return Step::kNeedInput;
-    std::memcpy(room.data(), turn.input.data() + turn.at, n);
-    turn.at += n;
-    handle_.Advance(n);
-  }
+  if (!turn.Fill(handle_)) return Step::kNeedInput;
   turn.worker.binary_executor().Commit(head_, compare_cas_, handle_, turn.output);
   state_ = State::kRequest;
   return Step::kGoOn;
 }
 
 BinarySession::Step BinarySession::OnSkip(Turn& turn) {
-  const std::uint64_t n = std::min<std::uint64_t>(left_bytes_, turn.input.size() - turn.at);
-  turn.at += n;
-  left_bytes_ -= n;
+  turn.Skip(left_bytes_);
   if (left_bytes_ == 0) state_ = State::kRequest;
   return Step::kGoOn;
 }

@@ -42,8 +42,6 @@ class BinarySession final : public net::ConnectionHandler {
 
   net::HandlerResult Run(Turn& turn);
   net::HandlerResult WantMore(const Turn& turn) noexcept;
-  // The rest of a large value is received straight into the item.
-  net::HandlerResult WantValue(std::size_t consumed) noexcept;
 
   Step Advance(Turn& turn);
   Step OnRequest(Turn& turn);

@@ -4,11 +4,16 @@
 // Threads: the worker that owns the connection.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <span>
 #include <string_view>
 
 #include "common/base/output_buffer.h"
+#include "server/net/request_handler.h"
+#include "server/store/store.h"
 #include "server/worker_session.h"
 
 namespace podcache {
@@ -30,6 +35,30 @@ struct SessionTurn {
   bool over_budget() const noexcept {
     return used >= worker.requests_per_turn() || output.pending_bytes() > kMaxReplyBytesPerTurn;
   }
+  // Takes what has come of a value off the input. True when the value is complete.
+  bool Fill(store::WriteHandle& handle) noexcept {
+    for (std::span<char> room = handle.Writable(); !room.empty(); room = handle.Writable()) {
+      const std::size_t n = std::min(room.size(), input.size() - at);
+      if (n == 0) return false;
+      std::memcpy(room.data(), input.data() + at, n);
+      at += n;
+      handle.Advance(n);
+    }
+    return true;
+  }
+  // Takes up to `left_bytes` off the input, and from that number.
+  void Skip(std::uint64_t& left_bytes) noexcept {
+    const std::uint64_t n = std::min<std::uint64_t>(left_bytes, input.size() - at);
+    at += n;
+    left_bytes -= n;
+  }
 };
+
+// The rest of a large value is received straight into the item.
+inline net::HandlerResult WantValue(store::WriteHandle& handle, std::size_t consumed) noexcept {
+  const std::span<char> room = handle.Writable();
+  if (room.size() < kMinDirectBytes) return {consumed, net::NextStep::kNeedInput, {}};
+  return {consumed, net::NextStep::kDirect, room};
+}
 
 }  // namespace podcache

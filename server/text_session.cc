@@ -1,7 +1,5 @@
 #include "server/text_session.h"
 
-#include <algorithm>
-#include <cstring>
 #include <optional>
 #include <utility>
 
@@ -57,7 +55,7 @@ HandlerResult TextSession::OnInput(net::WorkerHandler& worker, std::span<const c
 HandlerResult TextSession::OnDirect(net::WorkerHandler&, std::size_t n, OutputBuffer&) {
   PODCACHE_CHECK(state_ == State::kValue);
   handle_.Advance(n);
-  return WantValue(0);
+  return WantValue(handle_, 0);
 }
 
 HandlerResult TextSession::Run(Turn& turn) {
@@ -83,14 +81,8 @@ net::Activity TextSession::activity() const noexcept {
 }
 
 HandlerResult TextSession::WantMore(const Turn& turn) noexcept {
-  if (state_ == State::kValue) return WantValue(turn.at);
+  if (state_ == State::kValue) return WantValue(handle_, turn.at);
   return {turn.at, NextStep::kNeedInput, {}};
-}
-
-HandlerResult TextSession::WantValue(std::size_t consumed) noexcept {
-  const std::span<char> room = handle_.Writable();
-  if (room.size() < kMinDirectBytes) return {consumed, NextStep::kNeedInput, {}};
-  return {consumed, NextStep::kDirect, room};
 }
 
 TextSession::Step TextSession::Advance(Turn& turn) {
@@ -245,13 +237,7 @@ TextSession::Step TextSession::StartValue(Turn& turn, const protocol::Request& r
 }
 
 TextSession::Step TextSession::OnValue(Turn& turn) {
-  for (std::span<char> room = handle_.Writable(); !room.empty(); room = handle_.Writable()) {
-    const std::size_t n = std::min(room.size(), turn.input.size() - turn.at);
-    if (n == 0) return Step::kNeedInput;
-    std::memcpy(room.data(), turn.input.data() + turn.at, n);
-    turn.at += n;
-    handle_.Advance(n);
-  }
+  if (!turn.Fill(handle_)) return Step::kNeedInput;
   left_bytes_ = protocol::kLineEnd.size();
   value_end_ok_ = true;
   state_ = State::kValueEnd;
@@ -285,9 +271,7 @@ void TextSession::SkipBytes(std::uint64_t n) noexcept {
 }
 
 TextSession::Step TextSession::OnSkip(Turn& turn) {
-  const std::uint64_t n = std::min<std::uint64_t>(left_bytes_, turn.input.size() - turn.at);
-  turn.at += n;
-  left_bytes_ -= n;
+  turn.Skip(left_bytes_);
   if (left_bytes_ == 0) state_ = State::kRequest;
   return Step::kGoOn;
 }

@@ -7,13 +7,10 @@
 
 #include <array>
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 
 #include "common/base/output_buffer.h"
-#include "server/command/event_log.h"
-#include "server/command/prefix_stats.h"
-#include "server/metrics/worker_counters.h"
+#include "server/command/key_batch.h"
 #include "server/protocol/binary_request.h"
 #include "server/store/store.h"
 
@@ -23,14 +20,11 @@ class BinaryGetBatch final : private store::ValueSink {
  public:
   BinaryGetBatch(store::StoreSession& session, metrics::WorkerCounters& counters, EventLog& events,
                  PrefixStats& prefixes) noexcept
-      : session_(session), counters_(counters), events_(events), prefixes_(prefixes) {}
+      : batch_(session, counters, events, prefixes) {}
 
   // A request with other options must wait until what is pending is flushed.
-  bool Accepts(const store::ReadOptions& options) const noexcept {
-    return count_ == 0 ||
-           (options_.set_exptime == options.set_exptime && options_.exptime == options.exptime);
-  }
-  bool full() const noexcept { return count_ == store::StoreSession::kMaxBatch; }
+  bool Accepts(const store::ReadOptions& options) const noexcept { return batch_.Accepts(options); }
+  bool full() const noexcept { return batch_.full(); }
 
   // Neither when full nor with options that are not accepted.
   void Add(const protocol::BinaryRequest& request, const store::ReadOptions& options) noexcept;
@@ -45,17 +39,9 @@ class BinaryGetBatch final : private store::ValueSink {
   // Answers what was not found before `index`.
   void AnswerMissesBefore(std::size_t index);
   char* WriteHead(char* at, std::size_t index, const store::ItemMeta& meta) const noexcept;
-  void Count(std::size_t hits) noexcept;
 
-  store::StoreSession& session_;
-  metrics::WorkerCounters& counters_;
-  EventLog& events_;
-  PrefixStats& prefixes_;
-  store::ReadOptions options_;
-  std::array<store::Key, store::StoreSession::kMaxBatch> keys_;
+  KeyBatch batch_;
   std::array<protocol::BinaryHead, store::StoreSession::kMaxBatch> heads_;
-  std::array<store::StoreStatus, store::StoreSession::kMaxBatch> statuses_;
-  std::size_t count_ = 0;
 
   // While the store answers.
   OutputBuffer* output_ = nullptr;

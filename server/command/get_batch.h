@@ -5,16 +5,13 @@
 // up. Invariant: no other command runs while keys are pending.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string_view>
 
 #include "common/base/output_buffer.h"
-#include "server/command/event_log.h"
-#include "server/command/prefix_stats.h"
-#include "server/metrics/worker_counters.h"
+#include "server/command/key_batch.h"
 #include "server/store/store.h"
 
 namespace podcache::command {
@@ -23,15 +20,11 @@ class GetBatch final : private store::ValueSink {
  public:
   GetBatch(store::StoreSession& session, metrics::WorkerCounters& counters, EventLog& events,
            PrefixStats& prefixes) noexcept
-      : session_(session), counters_(counters), events_(events), prefixes_(prefixes) {}
+      : batch_(session, counters, events, prefixes) {}
 
   // Keys with other options must be flushed before.
-  bool Accepts(const store::ReadOptions& options) const noexcept {
-    return count_ == 0 ||
-           (options_.want_cas == options.want_cas && options_.set_exptime == options.set_exptime &&
-            options_.exptime == options.exptime);
-  }
-  bool full() const noexcept { return count_ == store::StoreSession::kMaxBatch; }
+  bool Accepts(const store::ReadOptions& options) const noexcept { return batch_.Accepts(options); }
+  bool full() const noexcept { return batch_.full(); }
 
   // Neither when full nor with options that are not accepted.
   void Add(std::string_view key, const store::ReadOptions& options) noexcept;
@@ -49,16 +42,8 @@ class GetBatch final : private store::ValueSink {
   // Ends the lines whose last keys, before `index`, were misses.
   void EndLinesBefore(std::size_t index);
   void FinishItem(std::size_t index);
-  void Count(std::size_t hits) noexcept;
 
-  store::StoreSession& session_;
-  metrics::WorkerCounters& counters_;
-  EventLog& events_;
-  PrefixStats& prefixes_;
-  store::ReadOptions options_;
-  std::array<store::Key, store::StoreSession::kMaxBatch> keys_;
-  std::array<store::StoreStatus, store::StoreSession::kMaxBatch> statuses_;
-  std::uint32_t count_ = 0;
+  KeyBatch batch_;
   std::uint32_t line_ends_ = 0;  // Bit i: key i is the last of its line.
 
   // While the store answers.

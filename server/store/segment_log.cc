@@ -171,30 +171,24 @@ Victim SegmentLog::PickVictim(bool evict) noexcept {
   if (victim.segment == kNoSegment) victim.segment = PopCandidateLocked();
   if (victim.segment == kNoSegment && evict) victim = {VictimKind::kOldest, OldestLocked()};
   if (victim.segment == kNoSegment && !evict) victim = {VictimKind::kMostlyDead, MostDeadLocked()};
-  if (victim.segment == kNoSegment) return {};
-  TakeForReclaimLocked(victim.segment);
-  return victim;
+  return TakeForReclaimLocked(victim);
 }
 
 Victim SegmentLog::PickOldest() noexcept {
   MutexLock lock(mutex_);
-  const Victim victim{VictimKind::kOldest, OldestLocked()};
-  if (victim.segment == kNoSegment) return {};
-  TakeForReclaimLocked(victim.segment);
-  return victim;
+  return TakeForReclaimLocked({VictimKind::kOldest, OldestLocked()});
 }
 
 Victim SegmentLog::PickDead() noexcept {
   MutexLock lock(mutex_);
-  const Victim victim{VictimKind::kMostlyDead, PopDeadLocked()};
-  if (victim.segment == kNoSegment) return {};
-  TakeForReclaimLocked(victim.segment);
-  return victim;
+  return TakeForReclaimLocked({VictimKind::kMostlyDead, PopDeadLocked()});
 }
 
-void SegmentLog::TakeForReclaimLocked(std::uint32_t id) noexcept {
-  segments_[id].state.store(SegmentState::kReclaiming);
+Victim SegmentLog::TakeForReclaimLocked(Victim victim) noexcept {
+  if (victim.segment == kNoSegment) return {};
+  segments_[victim.segment].state.store(SegmentState::kReclaiming);
   sealed_count_.fetch_sub(1, std::memory_order_relaxed);
+  return victim;
 }
 
 bool SegmentLog::Retire(std::uint32_t id) noexcept {

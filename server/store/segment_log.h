@@ -163,7 +163,8 @@ class SegmentLog {
   std::uint32_t PopCandidateLocked() noexcept REQUIRES(mutex_);
   std::uint32_t OldestLocked() noexcept REQUIRES(mutex_);
   std::uint32_t MostDeadLocked() noexcept REQUIRES(mutex_);
-  void TakeForReclaimLocked(std::uint32_t segment) noexcept REQUIRES(mutex_);
+  // None stays none.
+  Victim TakeForReclaimLocked(Victim victim) noexcept REQUIRES(mutex_);
   void LinkAtEndLocked(std::uint32_t segment) noexcept REQUIRES(mutex_);
   void LinkBeforeLocked(std::uint32_t segment, std::uint32_t where) noexcept REQUIRES(mutex_);
   void UnlinkLocked(std::uint32_t segment) noexcept REQUIRES(mutex_);
