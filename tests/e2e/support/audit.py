@@ -22,11 +22,13 @@ def events(cluster, since=0.0):
 
 
 def resizes(cluster, namespace, pod, since=0.0):
-    """[(time received, time answered, code, patch)] of the resizes of one pod."""
+    """[(time received, time answered, code, patch)] of the resizes of one pod, dry runs left out."""
     result = []
     for event in events(cluster, since):
         reference = event.get("objectRef", {})
         if (reference.get("resource"), reference.get("subresource")) != ("pods", "resize") or event["verb"] != "patch":
+            continue
+        if "dryRun=" in event["requestURI"]:
             continue
         if (reference.get("namespace"), reference.get("name")) == (namespace, pod):
             result.append((parse_time(event["requestReceivedTimestamp"]), parse_time(event["stageTimestamp"]),
