@@ -1,6 +1,7 @@
 #include "server/binary_session.h"
 
 #include "common/base/check.h"
+#include "server/reply_session.h"
 #include "server/session_turn.h"
 #include "server/worker_session.h"
 
@@ -61,6 +62,7 @@ HandlerResult BinarySession::Run(Turn& turn) {
       return WantMore(turn);
     if (turn.over_budget() && !turn.exhausted()) return {turn.at, NextStep::kYield, {}};
   }
+  if (state_ == State::kReplaced) return {turn.at, NextStep::kReplace, {}};
   const NextStep end = state_ == State::kClosed ? NextStep::kClose : NextStep::kAbort;
   return {turn.input.size(), end, {}};
 }
@@ -90,6 +92,7 @@ BinarySession::Step BinarySession::Advance(Turn& turn) {
     case State::kSkip:
       return OnSkip(turn);
     case State::kClosed:
+    case State::kReplaced:
     case State::kAborted:
       break;
   }
@@ -123,8 +126,9 @@ BinarySession::Step BinarySession::RunRequest(Turn& turn, const BinaryRequest& r
   if (protocol::IsStorage(request.head.verb)) return StartValue(turn, request);
   if (request.head.verb == BinaryVerb::kQuit) {
     Quit(turn, request);
-  } else {
-    turn.worker.binary_executor().Execute(request, turn.output);
+  } else if (auto reply = turn.worker.binary_executor().Execute(request, turn.output)) {
+    successor_ = std::make_unique<ReplySession>(std::move(reply), WireProtocol::kBinary);
+    state_ = State::kReplaced;
   }
   return Step::kGoOn;
 }

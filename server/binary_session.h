@@ -9,7 +9,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
+#include <utility>
 
 #include "common/base/output_buffer.h"
 #include "server/net/request_handler.h"
@@ -28,14 +30,16 @@ class BinarySession final : public net::ConnectionHandler {
                               OutputBuffer& output) override;
   bool AtRequestBoundary() const noexcept override { return state_ == State::kRequest; }
   net::Activity activity() const noexcept override;
+  std::unique_ptr<net::ConnectionHandler> TakeSuccessor() override { return std::move(successor_); }
 
  private:
   enum class State : std::uint8_t {
-    kRequest,  // At the start of a packet.
-    kValue,    // Inside a value.
-    kSkip,     // Swallowing the rest of a refused packet.
-    kClosed,   // The client has said so.
-    kAborted,  // What it sent cannot be made sense of.
+    kRequest,   // At the start of a packet.
+    kValue,     // Inside a value.
+    kSkip,      // Swallowing the rest of a refused packet.
+    kClosed,    // The client has said so.
+    kReplaced,  // By the successor.
+    kAborted,   // What it sent cannot be made sense of.
   };
   enum class Step : std::uint8_t { kGoOn, kNeedInput };
   using Turn = SessionTurn;
@@ -54,6 +58,7 @@ class BinarySession final : public net::ConnectionHandler {
   Step Skip(std::uint64_t bytes) noexcept;
   void Quit(Turn& turn, const protocol::BinaryRequest& request);
 
+  std::unique_ptr<net::ConnectionHandler> successor_;
   store::WriteHandle handle_;
   std::uint64_t compare_cas_ = 0;
   std::uint64_t left_bytes_ = 0;  // Of what is skipped.

@@ -10,6 +10,10 @@ namespace podcache {
 
 namespace {
 
+// Turns that take no more of the requests: those of a long reply. A datagram is answered at once,
+// so it gets no walk over millions of items.
+constexpr int kMaxReplyTurns = 16;
+
 void AppendTooLarge(WireProtocol protocol, std::span<const char> requests, OutputBuffer& output) {
   if (protocol == WireProtocol::kText) {
     return protocol::AppendReply(protocol::Reply::kTooLargeForDatagram, output);
@@ -26,14 +30,26 @@ void AnswerDatagram(net::WorkerHandler& worker, WireProtocol protocol,
                     OutputBuffer& output) {
   if (requests.empty()) return;
   if (protocol == WireProtocol::kNegotiating) protocol = ProtocolOf(requests.front());
-  const std::unique_ptr<net::ConnectionHandler> session = NewSession(protocol);
+  std::unique_ptr<net::ConnectionHandler> session = NewSession(protocol);
   std::span<const char> rest = requests;
-  net::HandlerResult result;
-  do {
-    result = session->OnInput(worker, rest, output);
+  int reply_turns = 0;
+  while (reply_turns < kMaxReplyTurns && output.pending_bytes() <= max_reply_bytes) {
+    const net::HandlerResult result = session->OnInput(worker, rest, output);
     rest = rest.subspan(result.consumed);
-  } while (result.next == net::NextStep::kYield && output.pending_bytes() <= max_reply_bytes);
-  if (output.pending_bytes() <= max_reply_bytes) return;
+    if (result.consumed == 0) ++reply_turns;
+    switch (result.next) {
+      case net::NextStep::kYield:
+        break;
+      case net::NextStep::kReplace:
+        session = session->TakeSuccessor();
+        break;
+      case net::NextStep::kStream:
+        return output.Clear();
+      default:
+        if (output.pending_bytes() <= max_reply_bytes) return;
+        break;
+    }
+  }
   output.Clear();
   AppendTooLarge(protocol, requests, output);
 }

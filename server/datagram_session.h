@@ -13,7 +13,8 @@
 namespace podcache {
 
 // Runs all complete requests; what is left of an incomplete one is forgotten. Should the replies
-// become more than `max_reply_bytes`, an error takes their place.
+// become more than `max_reply_bytes`, or take too long, an error takes their place. Nobody can
+// watch this way.
 void AnswerDatagram(net::WorkerHandler& worker, WireProtocol protocol,
                     std::span<const char> requests, std::size_t max_reply_bytes,
                     OutputBuffer& output);

@@ -1,8 +1,8 @@
 #include "server/reply_session.h"
 
 #include "common/base/check.h"
+#include "server/negotiating_session.h"
 #include "server/session_turn.h"
-#include "server/text_session.h"
 
 namespace podcache {
 
@@ -15,10 +15,10 @@ constexpr int kMaxStepsPerTurn = 64;
 
 net::HandlerResult ReplySession::OnInput(net::WorkerHandler&, std::span<const char>,
                                          OutputBuffer& output) {
-  for (int i = 0; i < kMaxStepsPerTurn; ++i) {
-    if (output.pending_bytes() > kMaxReplyBytesPerTurn) break;
+  int steps = 0;
+  do {
     if (!reply_->Continue(output)) return {0, net::NextStep::kReplace, {}};
-  }
+  } while (++steps < kMaxStepsPerTurn && output.pending_bytes() <= kMaxReplyBytesPerTurn);
   return {0, net::NextStep::kYield, {}};
 }
 
@@ -28,7 +28,7 @@ net::HandlerResult ReplySession::OnDirect(net::WorkerHandler&, std::size_t, Outp
 }
 
 std::unique_ptr<net::ConnectionHandler> ReplySession::TakeSuccessor() {
-  return std::make_unique<TextSession>();
+  return NewSession(protocol_);
 }
 
 }  // namespace podcache

@@ -1,5 +1,5 @@
 // A connection while a long reply is written to it: no request is taken off its input before the
-// end, then it is a text session again.
+// end, then it is what it was before.
 //
 // Back-pressure: a turn writes until the connection's share of unsent output is reached, the next
 // one comes when the client has taken that. Threads: the worker that owns the connection.
@@ -11,13 +11,15 @@
 
 #include "server/command/long_reply.h"
 #include "server/net/request_handler.h"
+#include "server/wire_protocol.h"
 
 namespace podcache {
 
 class ReplySession final : public net::ConnectionHandler {
  public:
-  explicit ReplySession(std::unique_ptr<command::LongReply> reply) noexcept
-      : reply_(std::move(reply)) {}
+  // `protocol` is what the connection speaks.
+  ReplySession(std::unique_ptr<command::LongReply> reply, WireProtocol protocol) noexcept
+      : reply_(std::move(reply)), protocol_(protocol) {}
 
   net::HandlerResult OnInput(net::WorkerHandler& worker, std::span<const char> input,
                              OutputBuffer& output) override;
@@ -28,6 +30,7 @@ class ReplySession final : public net::ConnectionHandler {
 
  private:
   std::unique_ptr<command::LongReply> reply_;
+  const WireProtocol protocol_;
 };
 
 }  // namespace podcache

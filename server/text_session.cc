@@ -197,7 +197,7 @@ TextSession::Step TextSession::RunRequest(Turn& turn, const protocol::Request& r
   } else if (request.verb == Verb::kWatch) {
     return StartWatch(turn, request);
   } else if (auto reply = turn.worker.executor().Execute(request, turn.output)) {
-    successor_ = std::make_unique<ReplySession>(std::move(reply));
+    successor_ = std::make_unique<ReplySession>(std::move(reply), WireProtocol::kText);
     state_ = State::kReplaced;
   }
   return Step::kGoOn;

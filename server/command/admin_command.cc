@@ -44,7 +44,7 @@ std::unique_ptr<LongReply> AdminCommand::Execute(const Request& request,
       protocol::AppendVersionLine(ProtocolVersion(), output);
       return nullptr;
     case Verb::kStats:
-      return stats_.Execute(request.arguments, counters, output);
+      return stats_.Execute(request.arguments, protocol::StatForm(), counters, output);
     case Verb::kLruCrawler: {
       CommandResult result = LruCrawler(request.arguments, !output.empty(), store_, context_);
       if (result.long_reply != nullptr) return std::move(result.long_reply);

@@ -36,6 +36,7 @@ class AdminCommand {
   // allowed.
   bool Flush(std::int64_t delay_seconds);
   PrefixStats& prefixes() noexcept { return prefixes_; }
+  StatsCommand& stats() noexcept { return stats_; }
 
  private:
   protocol::Reply FlushAll(std::string_view arguments);

@@ -1,10 +1,7 @@
 #include "server/command/binary_executor.h"
 
-#include <array>
-#include <string>
-#include <string_view>
-
 #include "common/base/version.h"
+#include "server/protocol/stat_form.h"
 
 namespace podcache::command {
 
@@ -61,23 +58,6 @@ BinaryStatus StatusFor(BinaryVerb verb, StoreStatus status) noexcept {
   return BinaryStatus::kUnknownCommand;
 }
 
-// All that is waiting in a buffer, as one text.
-std::string TakeText(OutputBuffer& buffer) {
-  std::string text;
-  std::array<iovec, 8> pieces;
-  while (!buffer.empty()) {
-    const int count = buffer.FillIovec(pieces.data(), static_cast<int>(pieces.size()));
-    std::size_t taken = 0;
-    for (int i = 0; i < count; ++i) {
-      const iovec& piece = pieces[static_cast<std::size_t>(i)];
-      text.append(static_cast<const char*>(piece.iov_base), piece.iov_len);
-      taken += piece.iov_len;
-    }
-    buffer.Consume(taken);
-  }
-  return text;
-}
-
 }  // namespace
 
 store::ReadOptions BinaryExecutor::ReadOptionsFor(const BinaryRequest& request) noexcept {
@@ -88,24 +68,33 @@ store::ReadOptions BinaryExecutor::ReadOptionsFor(const BinaryRequest& request) 
   return options;
 }
 
-void BinaryExecutor::Execute(const BinaryRequest& request, OutputBuffer& output) {
+std::unique_ptr<LongReply> BinaryExecutor::Execute(const BinaryRequest& request,
+                                                   OutputBuffer& output) {
   switch (request.head.verb) {
     case BinaryVerb::kTouch:
-      return Touch(request, output);
+      Touch(request, output);
+      break;
     case BinaryVerb::kDelete:
-      return Delete(request, output);
+      Delete(request, output);
+      break;
     case BinaryVerb::kIncrement:
     case BinaryVerb::kDecrement:
-      return Arithmetic(request, output);
+      Arithmetic(request, output);
+      break;
     case BinaryVerb::kFlush:
-      return Flush(request, output);
+      Flush(request, output);
+      break;
     case BinaryVerb::kStat:
-      return Stat(request, output);
+      return admin_.stats().Execute(request.key, protocol::StatForm(request.head), counters_,
+                                    output);
     case BinaryVerb::kVersion:
-      return protocol::AppendBinaryVersion(request.head, ProtocolVersion(), output);
+      protocol::AppendBinaryVersion(request.head, ProtocolVersion(), output);
+      break;
     default:
-      return protocol::AppendBinaryOk(request.head, 0, output);
+      protocol::AppendBinaryOk(request.head, 0, output);
+      break;
   }
+  return nullptr;
 }
 
 bool BinaryExecutor::Prepare(const BinaryRequest& request, store::WriteHandle& handle,
@@ -207,17 +196,6 @@ void BinaryExecutor::Flush(const BinaryRequest& request, OutputBuffer& output) {
   if (!admin_.Flush(request.exptime))
     return Refuse(request.head, BinaryStatus::kAuthFailure, output);
   if (!request.head.quiet) protocol::AppendBinaryOk(request.head, 0, output);
-}
-
-void BinaryExecutor::Stat(const BinaryRequest& request, OutputBuffer& output) {
-  protocol::Request text_request;
-  text_request.verb = protocol::Verb::kStats;
-  text_request.arguments = request.key;
-  OutputBuffer answer;
-  // What is too long for one turn is there over the text protocol only.
-  if (admin_.Execute(text_request, counters_, answer) != nullptr)
-    return Refuse(request.head, BinaryStatus::kNotFound, output);
-  protocol::AppendBinaryStats(request.head, TakeText(answer), output);
 }
 
 void BinaryExecutor::Reply(const BinaryHead& head, StoreStatus status, std::uint64_t cas,

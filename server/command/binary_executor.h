@@ -8,11 +8,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include "common/base/output_buffer.h"
 #include "server/command/admin_command.h"
 #include "server/command/command_executor.h"
 #include "server/command/event_log.h"
+#include "server/command/long_reply.h"
 #include "server/metrics/worker_counters.h"
 #include "server/protocol/binary_encoders.h"
 #include "server/protocol/binary_request.h"
@@ -28,8 +30,9 @@ class BinaryExecutor {
 
   store::ReadOptions ReadOptionsFor(const protocol::BinaryRequest& request) noexcept;
 
-  // Everything but retrieval, storage and quit.
-  void Execute(const protocol::BinaryRequest& request, OutputBuffer& output);
+  // Everything but retrieval, storage and quit. A reply that is too long to be appended is
+  // returned.
+  std::unique_ptr<LongReply> Execute(const protocol::BinaryRequest& request, OutputBuffer& output);
 
   // Storage verbs: false if the item is refused; that is answered, its value is to be skipped.
   bool Prepare(const protocol::BinaryRequest& request, store::WriteHandle& handle,
@@ -46,7 +49,6 @@ class BinaryExecutor {
   void Delete(const protocol::BinaryRequest& request, OutputBuffer& output);
   void Arithmetic(const protocol::BinaryRequest& request, OutputBuffer& output);
   void Flush(const protocol::BinaryRequest& request, OutputBuffer& output);
-  void Stat(const protocol::BinaryRequest& request, OutputBuffer& output);
   // The reply for a status without a body, and its counts. Success is hidden where it is quiet.
   void Reply(const protocol::BinaryHead& head, store::StoreStatus status, std::uint64_t cas,
              OutputBuffer& output);

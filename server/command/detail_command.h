@@ -9,11 +9,12 @@
 #include "server/command/command_result.h"
 #include "server/command/prefix_stats.h"
 #include "server/command/server_context.h"
+#include "server/protocol/stat_form.h"
 
 namespace podcache::command {
 
 // `arguments` is what stands behind `detail`.
-CommandResult StatsDetail(std::string_view arguments, PrefixStats& prefixes,
-                          ServerContext& context);
+CommandResult StatsDetail(std::string_view arguments, const protocol::StatForm& form,
+                          PrefixStats& prefixes, ServerContext& context);
 
 }  // namespace podcache::command

@@ -4,9 +4,6 @@
 #include <map>
 #include <string>
 
-#include "server/protocol/dump_lines.h"
-#include "server/protocol/encoders.h"
-
 namespace podcache::command {
 
 namespace {
@@ -18,8 +15,9 @@ constexpr int kSizesPerStep = 256;
 
 class Cachedump final : public LongReply, private store::ItemVisitor {
  public:
-  Cachedump(store::Store& store, std::uint32_t items, bool any)
+  Cachedump(store::Store& store, const protocol::StatForm& form, std::uint32_t items, bool any)
       : store_(store),
+        form_(form),
         items_left_(items != 0 ? items : std::numeric_limits<std::uint32_t>::max()),
         more_(any) {}
 
@@ -27,7 +25,7 @@ class Cachedump final : public LongReply, private store::ItemVisitor {
     output_ = &output;
     more_ = more_ && items_left_ > 0 && store_.Scan(cursor_, *this);
     if (more_ && items_left_ > 0) return true;
-    protocol::AppendReply(protocol::Reply::kEnd, output);
+    form_.AppendEnd(output);
     return false;
   }
 
@@ -36,7 +34,7 @@ class Cachedump final : public LongReply, private store::ItemVisitor {
     if (items_left_ == 0) return;
     const std::size_t before = output_->pending_bytes();
     const OutputBuffer::Mark mark = output_->GetMark();
-    protocol::AppendCachedumpLine(item.key, item.value_bytes, item.exptime, *output_);
+    form_.AppendItem(item.key, item.value_bytes, item.exptime, *output_);
     const std::size_t line = output_->pending_bytes() - before;
     if (bytes_ + line > kMaxCachedumpBytes) {
       output_->Rewind(mark);
@@ -48,6 +46,7 @@ class Cachedump final : public LongReply, private store::ItemVisitor {
   }
 
   store::Store& store_;
+  const protocol::StatForm form_;
   store::ScanCursor cursor_;
   std::uint32_t items_left_;
   std::size_t bytes_ = 0;
@@ -57,7 +56,7 @@ class Cachedump final : public LongReply, private store::ItemVisitor {
 
 class SizesListing final : public LongReply, private store::ItemVisitor {
  public:
-  explicit SizesListing(store::Store& store) : store_(store) {}
+  SizesListing(store::Store& store, const protocol::StatForm& form) : store_(store), form_(form) {}
 
   bool Continue(OutputBuffer& output) override {
     if (counting_) {
@@ -66,11 +65,11 @@ class SizesListing final : public LongReply, private store::ItemVisitor {
     }
     for (int i = 0; i < kSizesPerStep && !counts_.empty(); ++i) {
       const auto first = counts_.begin();
-      protocol::AppendStat(std::to_string(first->first * kSizeStepBytes), first->second, output);
+      form_.Append(std::to_string(first->first * kSizeStepBytes), first->second, output);
       counts_.erase(first);
     }
     if (!counts_.empty()) return true;
-    protocol::AppendReply(protocol::Reply::kEnd, output);
+    form_.AppendEnd(output);
     return false;
   }
 
@@ -80,6 +79,7 @@ class SizesListing final : public LongReply, private store::ItemVisitor {
   }
 
   store::Store& store_;
+  const protocol::StatForm form_;
   store::ScanCursor cursor_;
   bool counting_ = true;
   std::map<std::uint64_t, std::uint64_t> counts_;  // By size in steps.
@@ -87,12 +87,13 @@ class SizesListing final : public LongReply, private store::ItemVisitor {
 
 }  // namespace
 
-std::unique_ptr<LongReply> NewCachedump(store::Store& store, std::uint32_t items, bool any) {
-  return std::make_unique<Cachedump>(store, items, any);
+std::unique_ptr<LongReply> NewCachedump(store::Store& store, const protocol::StatForm& form,
+                                        std::uint32_t items, bool any) {
+  return std::make_unique<Cachedump>(store, form, items, any);
 }
 
-std::unique_ptr<LongReply> NewSizesListing(store::Store& store) {
-  return std::make_unique<SizesListing>(store);
+std::unique_ptr<LongReply> NewSizesListing(store::Store& store, const protocol::StatForm& form) {
+  return std::make_unique<SizesListing>(store, form);
 }
 
 }  // namespace podcache::command

@@ -64,6 +64,8 @@ class PrefixStats {
   // At most `max` lines with prefixes behind `after`, in their order; from the start if it is null.
   std::vector<Line> Lines(const std::string* after, std::size_t max) const;
   void Clear();
+  // Of copies that are on their way to a client.
+  void ChargeCopy(std::int64_t delta_bytes) const noexcept { store_.ChargeExternal(delta_bytes); }
 
  private:
   // Keys without the delimiter are not counted.

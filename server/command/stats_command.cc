@@ -10,6 +10,7 @@
 #include "server/command/answer.h"
 #include "server/command/detail_command.h"
 #include "server/command/item_listings.h"
+#include "server/protocol/binary_encoders.h"
 #include "server/protocol/encoders.h"
 #include "server/protocol/numbers.h"
 #include "server/protocol/scan.h"
@@ -101,11 +102,43 @@ void AppendLogging(const ServerStats& server, OutputBuffer& out) {
   AppendStat("round_robin_fallback", 0, out);
 }
 
+// All that is waiting in a buffer, as one text.
+std::string TakeText(OutputBuffer& buffer) {
+  std::string text;
+  iovec piece;
+  while (buffer.FillIovec(&piece, 1) > 0) {
+    text.append(static_cast<const char*>(piece.iov_base), piece.iov_len);
+    buffer.Consume(piece.iov_len);
+  }
+  return text;
+}
+
 }  // namespace
 
 std::unique_ptr<LongReply> StatsCommand::Execute(std::string_view arguments,
+                                                 const protocol::StatForm& form,
                                                  metrics::WorkerCounters& counters,
                                                  OutputBuffer& output) {
+  const protocol::BinaryHead* const request = form.request();
+  if (request == nullptr) {
+    CommandResult result = Run(arguments, form, output);
+    if (result.long_reply == nullptr) Answer(result.reply, false, counters, output);
+    return std::move(result.long_reply);
+  }
+  OutputBuffer lines;
+  CommandResult result = Run(arguments, form, lines);
+  if (result.long_reply != nullptr) return std::move(result.long_reply);
+  // The one refusal that the binary protocol has for a family, whatever is wrong with it.
+  if (protocol::IsError(result.reply)) {
+    protocol::AppendBinaryError(*request, protocol::BinaryStatus::kNotFound, output);
+  } else {
+    protocol::AppendBinaryStats(*request, TakeText(lines), output);
+  }
+  return nullptr;
+}
+
+CommandResult StatsCommand::Run(std::string_view arguments, const protocol::StatForm& form,
+                                OutputBuffer& output) {
   const std::string_view family = protocol::TakeToken(arguments);
   CommandResult result = Reply::kEnd;
   if (family.empty()) {
@@ -117,31 +150,30 @@ std::unique_ptr<LongReply> StatsCommand::Execute(std::string_view arguments,
   } else if (family == "slabs") {
     Slabs(output);
   } else if (family == "sizes") {
-    result = Sizes(output);
+    result = Sizes(form, output);
   } else if (family == "reset") {
     Reset();
     result = Reply::kReset;
   } else if (family == "detail") {
-    result = context_.Settings().dump_enabled ? StatsDetail(arguments, prefixes_, context_)
+    result = context_.Settings().dump_enabled ? StatsDetail(arguments, form, prefixes_, context_)
                                               : Reply::kStatsDetailNotAllowed;
   } else if (family == "cachedump") {
-    result = Cachedump(arguments);
+    result = Cachedump(arguments, form);
   } else if (family == "conns") {
     Connections(output);
   } else {
     result = Reply::kError;
   }
-  if (result.long_reply == nullptr) Answer(result.reply, false, counters, output);
-  return std::move(result.long_reply);
+  return result;
 }
 
-CommandResult StatsCommand::Sizes(OutputBuffer& output) {
-  if (context_.Settings().track_sizes) return CommandResult(NewSizesListing(store_));
+CommandResult StatsCommand::Sizes(const protocol::StatForm& form, OutputBuffer& output) {
+  if (context_.Settings().track_sizes) return CommandResult(NewSizesListing(store_, form));
   AppendStat("sizes_status", "disabled", output);
   return Reply::kEnd;
 }
 
-CommandResult StatsCommand::Cachedump(std::string_view arguments) {
+CommandResult StatsCommand::Cachedump(std::string_view arguments, const protocol::StatForm& form) {
   constexpr std::uint32_t kClasses = 64;
   constexpr std::uint32_t kOurClass = 1;
   if (!context_.Settings().dump_enabled) return Reply::kStatsCachedumpNotAllowed;
@@ -155,7 +187,7 @@ CommandResult StatsCommand::Cachedump(std::string_view arguments) {
     return Reply::kBadFormat;
   }
   if (id >= kClasses) return Reply::kBadSlabId;
-  return CommandResult(NewCachedump(store_, items, id == kOurClass));
+  return CommandResult(NewCachedump(store_, form, items, id == kOurClass));
 }
 
 void StatsCommand::General(OutputBuffer& out) {

@@ -16,6 +16,7 @@
 #include "server/command/prefix_stats.h"
 #include "server/command/server_context.h"
 #include "server/metrics/worker_counters.h"
+#include "server/protocol/stat_form.h"
 #include "server/store/store.h"
 
 namespace podcache::command {
@@ -26,19 +27,22 @@ class StatsCommand {
                PrefixStats& prefixes) noexcept
       : store_(store), registry_(registry), context_(context), prefixes_(prefixes) {}
 
-  // `arguments` is what stands behind the word stats, `counters` are the calling worker's. Appends
-  // the whole answer, or returns one that takes longer.
-  std::unique_ptr<LongReply> Execute(std::string_view arguments, metrics::WorkerCounters& counters,
-                                     OutputBuffer& output);
+  // `arguments` is what stands behind the word stats, or the key of a binary request; `counters`
+  // are the calling worker's. Appends the whole answer, or returns one that takes longer.
+  std::unique_ptr<LongReply> Execute(std::string_view arguments, const protocol::StatForm& form,
+                                     metrics::WorkerCounters& counters, OutputBuffer& output);
 
  private:
+  // The lines of a short answer, and what ends it.
+  CommandResult Run(std::string_view arguments, const protocol::StatForm& form,
+                    OutputBuffer& output);
   void General(OutputBuffer& output);
   void Items(OutputBuffer& output);
   void Slabs(OutputBuffer& output);
   void Connections(OutputBuffer& output);
   void Reset();
-  CommandResult Sizes(OutputBuffer& output);
-  CommandResult Cachedump(std::string_view arguments);
+  CommandResult Sizes(const protocol::StatForm& form, OutputBuffer& output);
+  CommandResult Cachedump(std::string_view arguments, const protocol::StatForm& form);
   // Current figures, counters less what they were at the last reset.
   store::StoreStats StoreFigures();
   ServerStats ServerFigures();

@@ -133,14 +133,18 @@ void AppendBinaryStat(const BinaryHead& head, std::string_view name, std::string
   AppendPacket(head, BinaryStatus::kOk, name, value, 0, output);
 }
 
+void AppendBinaryStatHead(const BinaryHead& head, std::string_view name, std::uint64_t value_bytes,
+                          OutputBuffer& output) {
+  const std::size_t bytes = kBinaryHeaderBytes + name.size();
+  char* const at = output.Reserve(bytes);
+  Put(WriteHeader(at, head, {.key_bytes = name.size(), .value_bytes = value_bytes}), name);
+  output.Commit(bytes);
+}
+
 void AppendBinaryStats(const BinaryHead& head, std::string_view text, OutputBuffer& output) {
   while (!text.empty()) {
     std::string_view line = TakeLine(text);
-    const std::string_view word = TakeWord(line);
-    if (word == "ERROR") return AppendBinaryError(head, BinaryStatus::kNotFound, output);
-    if (word.ends_with("ERROR"))
-      return AppendBinaryError(head, BinaryStatus::kInvalidArguments, output);
-    if (word != "STAT" && word != "ITEM") continue;  // The line that ends the answer.
+    TakeWord(line);  // STAT
     const std::string_view name = TakeWord(line);
     AppendBinaryStat(head, name, line, output);
   }

@@ -58,8 +58,10 @@ char* WriteBinaryItemHead(char* at, const BinaryHead& head, std::string_view key
 // One line of statistics.
 void AppendBinaryStat(const BinaryHead& head, std::string_view name, std::string_view value,
                       OutputBuffer& output);
-// What the text protocol answers to `stats`, as packets: one for each line and an empty one at the
-// end, or an error.
+// The same but for its value, of which so many bytes follow.
+void AppendBinaryStatHead(const BinaryHead& head, std::string_view name, std::uint64_t value_bytes,
+                          OutputBuffer& output);
+// Lines of the text protocol's statistics as packets: one for each, and an empty one at the end.
 void AppendBinaryStats(const BinaryHead& head, std::string_view text, OutputBuffer& output);
 
 }  // namespace podcache::protocol

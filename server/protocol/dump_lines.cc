@@ -81,7 +81,11 @@ void AppendMgdumpLine(std::string_view key, OutputBuffer& output) {
 void AppendCachedumpLine(std::string_view key, std::uint64_t value_bytes, std::int64_t exptime,
                          OutputBuffer& output) {
   LineWriter(kMaxEncodedKeyBytes, output)
-      << "ITEM " << key << " [" << value_bytes << " b; " << exptime << " s]" << kLineEnd;
+      << "ITEM " << key << " " << CachedumpText(value_bytes, exptime) << kLineEnd;
+}
+
+std::string CachedumpText(std::uint64_t value_bytes, std::int64_t exptime) {
+  return "[" + std::to_string(value_bytes) + " b; " + std::to_string(exptime) + " s]";
 }
 
 void AppendPrefixLine(std::string_view prefix, std::uint64_t gets, std::uint64_t hits,

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "common/base/output_buffer.h"
@@ -30,6 +31,9 @@ void AppendMgdumpLine(std::string_view key, OutputBuffer& output);
 // "ITEM <key> [<length> b; <exptime> s]"; exptime 0: none.
 void AppendCachedumpLine(std::string_view key, std::uint64_t value_bytes, std::int64_t exptime,
                          OutputBuffer& output);
+
+// What stands behind the key there.
+std::string CachedumpText(std::uint64_t value_bytes, std::int64_t exptime);
 
 // "PREFIX <prefix> get <n> hit <n> set <n> del <n>".
 void AppendPrefixLine(std::string_view prefix, std::uint64_t gets, std::uint64_t hits,

@@ -11,8 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "server/datagram_session.h"
-#include "tests/transcript/transcript.h"
+#include "tests/unit/server/session/packets.h"
 #include "tests/unit/server/session/session_harness.h"
 
 namespace podcache {
@@ -20,34 +19,10 @@ namespace {
 
 using metrics::Counter;
 using testing::Connection;
+using testing::ExpectReplies;
 using testing::Harness;
-
-std::string Packets(std::initializer_list<std::string_view> descriptions) {
-  std::string bytes;
-  for (const std::string_view one : descriptions) bytes += transcript::EncodePacket(one, "");
-  return bytes;
-}
-
-std::vector<std::string> Split(std::string_view bytes) {
-  std::vector<std::string> packets;
-  while (!bytes.empty()) {
-    const std::size_t size = transcript::PacketBytes(bytes);
-    if (size == 0 || size > bytes.size()) return {"broken"};
-    packets.emplace_back(bytes.substr(0, size));
-    bytes.remove_prefix(size);
-  }
-  return packets;
-}
-
-void ExpectReplies(std::string_view bytes, std::initializer_list<std::string_view> wanted) {
-  const std::vector<std::string> packets = Split(bytes);
-  ASSERT_EQ(packets.size(), wanted.size());
-  std::size_t i = 0;
-  for (const std::string_view one : wanted) {
-    std::string group;
-    EXPECT_TRUE(transcript::PacketFits(packets[i++], one, group)) << one;
-  }
-}
+using testing::Packets;
+using testing::Split;
 
 TEST(BinarySession, AForbiddenFlushIsAnAuthFailureAndCounts) {
   command::CommandOptions options;
@@ -158,19 +133,6 @@ TEST(BinarySession, ABatchYieldsToOthers) {
   EXPECT_LT(connection.peak_output_bytes(), (256u << 10) + 16 * 10'100);
 }
 
-TEST(BinarySession, StatisticsAreThoseOfTheTextProtocol) {
-  Harness harness;
-  for (const std::string family : {"", "settings", "items", "slabs", "sizes"}) {
-    const std::string text = harness.Ask("stats" + (family.empty() ? "" : " " + family) + "\r\n");
-    const std::size_t lines = static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
-    const std::string packet = family.empty() ? "10" : "10 key=" + family;
-    const std::vector<std::string> replies = Split(harness.Ask(Packets({packet})));
-    ASSERT_EQ(replies.size(), lines) << family;
-    std::string group;
-    EXPECT_TRUE(transcript::PacketFits(replies.back(), "10", group));
-  }
-}
-
 TEST(BinarySession, CreatingIncrementsOfManyConnectionsLoseNothing) {
   constexpr int kClients = 8;
   constexpr int kKeys = 2000;
@@ -194,25 +156,6 @@ TEST(BinarySession, CreatingIncrementsOfManyConnectionsLoseNothing) {
     EXPECT_EQ(harness.Ask("get n" + std::to_string(key) + "\r\n"),
               "VALUE n" + std::to_string(key) + " 0 1\r\n7\r\nEND\r\n");
   }
-}
-
-TEST(DatagramSession, RepliesKeepTheirLimit) {
-  Harness harness;
-  harness.Ask("set a 0 0 1000\r\n" + std::string(1000, 'x') + "\r\n");
-  const auto ask = [&](const std::string& requests, std::size_t limit) {
-    OutputBuffer output;
-    AnswerDatagram(*harness.worker, WireProtocol::kNegotiating, requests, limit, output);
-    return output.pending_bytes();
-  };
-  const std::size_t whole = ask("get a\r\n", 2000);
-  EXPECT_EQ(whole, std::string("VALUE a 0 1000\r\n\r\nEND\r\n").size() + 1000);
-  EXPECT_EQ(ask("get a\r\n", whole), whole);
-  constexpr std::string_view kText = "SERVER_ERROR reply too large for a datagram\r\n";
-  EXPECT_EQ(ask("get a\r\n", whole - 1), kText.size());
-  EXPECT_EQ(ask(Packets({"00 key=a"}), 1028), 1028u);
-  EXPECT_EQ(ask(Packets({"00 key=a"}), 1027), 24u + std::string("Too large.").size());
-  EXPECT_EQ(ask("get a", 2000), 0u);
-  EXPECT_EQ(ask("", 2000), 0u);
 }
 
 }  // namespace

@@ -37,11 +37,13 @@ class RecordingContext final : public command::ServerContext {
     asked_limits.push_back(limit_bytes);
     return accept_limit;
   }
+  std::vector<command::ConnectionReport> Connections() const override { return connections; }
   void SetVerbosity(int level) override { verbosity = level; }
   void RequestShutdown(bool graceful) override { shutdowns.push_back(graceful); }
 
   command::ServerStats stats = {.libevent_version = "2.1.12-stable"};
   command::SettingsReport settings;
+  std::vector<command::ConnectionReport> connections;
   bool accept_limit = true;
   std::atomic<int> verbosity = 0;
   std::vector<std::uint64_t> asked_limits;
