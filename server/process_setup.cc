@@ -26,6 +26,19 @@ bool Fail(std::string& error, const std::string& what) {
   return false;
 }
 
+// Whoever waits for the file to appear finds it complete.
+bool ReplaceFile(const std::string& path, const char* suffix, const std::string& text) {
+  const std::string temporary = path + suffix;
+  std::ofstream file(temporary, std::ios::trunc);
+  file << text;
+  file.close();
+  if (file && std::rename(temporary.c_str(), path.c_str()) == 0) return true;
+  const int reason = errno;
+  ::unlink(temporary.c_str());
+  errno = reason;
+  return false;
+}
+
 }  // namespace
 
 bool DropPrivileges(const std::string& user, std::string& error) {
@@ -114,20 +127,12 @@ bool Daemonize(std::string& error) {
 }
 
 bool WritePidFile(const std::string& path, std::string& error) {
-  std::ofstream file(path, std::ios::trunc);
-  file << ::getpid() << '\n';
-  file.close();
-  return file ? true : Fail(error, "cannot write the pid file " + path);
+  const std::string text = std::to_string(::getpid()) + '\n';
+  return ReplaceFile(path, ".tmp", text) || Fail(error, "cannot write the pid file " + path);
 }
 
 bool WritePortFile(const std::string& path, const std::string& text, std::string& error) {
-  const std::string temporary = path + ".lck";
-  std::ofstream file(temporary, std::ios::trunc);
-  file << text;
-  file.close();
-  if (!file || std::rename(temporary.c_str(), path.c_str()) != 0)
-    return Fail(error, "cannot write the port file " + path);
-  return true;
+  return ReplaceFile(path, ".lck", text) || Fail(error, "cannot write the port file " + path);
 }
 
 }  // namespace podcache::server

@@ -21,7 +21,8 @@ bool LargePagesOffered(std::string& error);
 bool LockMemory(std::string& error);
 // Goes on in a child without terminal; the parent ends here.
 bool Daemonize(std::string& error);
-// Both replace the file as a whole. MEMCACHED_PORT_FILENAME's `text` goes through <path>.lck.
+// Both replace the file as a whole, by way of <path>.tmp and, as memcached does with the file of
+// MEMCACHED_PORT_FILENAME, <path>.lck.
 bool WritePidFile(const std::string& path, std::string& error);
 bool WritePortFile(const std::string& path, const std::string& text, std::string& error);
 

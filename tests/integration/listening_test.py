@@ -6,7 +6,7 @@ import subprocess
 import tempfile
 import unittest
 
-from podcached import PODCACHED, Client, Server, free_port, run, wait_until
+from podcached import PODCACHED, Client, Server, free_port, needs_side_doors, run, wait_until
 
 
 def has_ipv6():
@@ -120,6 +120,7 @@ class Refusals(unittest.TestCase):
             self.expect_refusal("127.0.0.1:%d" % port, "-u", "root", "-l", "127.0.0.1:%d" % port, "--http-listen=off",
                                 "--admin-listen=off")
 
+    @needs_side_doors
     def test_side_doors_that_cannot_open(self):
         with socket.socket() as taken:
             taken.bind(("127.0.0.1", 0))

@@ -1,6 +1,7 @@
 """The real server as a child of a test: started on free ports, looked at through /proc, always stopped.
 
-The binaries come from the environment: PODCACHED, PODCACHECTL. PODCACHE_SANITIZED says that figures of memory mean nothing.
+The binaries come from the environment: PODCACHED, PODCACHECTL. PODCACHE_SANITIZED says that figures of memory mean nothing,
+PODCACHE_CORE_ONLY that the server was built without HTTP and gRPC.
 """
 import json
 import os
@@ -20,6 +21,11 @@ PODCACHECTL = os.environ.get("PODCACHECTL", os.path.join(os.path.dirname(PODCACH
 SANITIZED = bool(os.environ.get("PODCACHE_SANITIZED"))
 WAIT_SECONDS = 30
 
+CORE_ONLY = os.environ.get("PODCACHE_CORE_ONLY") == "ON"
+
+SANITIZER_REPORT = re.compile(r"Sanitizer: |^\S+: runtime error: ", re.M)
+
+needs_side_doors = unittest.skipIf(CORE_ONLY, "built without HTTP and gRPC")
 needs_real_memory = unittest.skipIf(SANITIZED, "memory of a sanitized build says nothing")
 
 
@@ -153,12 +159,16 @@ class Server:
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
             try:
-                self.process.wait(10)
+                self.process.wait(WAIT_SECONDS)
             except subprocess.TimeoutExpired:
                 self.process.kill()
                 self.process.wait()
+                raise AssertionError("the server did not end on SIGTERM")
+        report = self.errors()
         self.log.close()
         shutil.rmtree(self.folder, ignore_errors=True)
+        if SANITIZER_REPORT.search(report):
+            raise AssertionError("the server's sanitizer found something:\n" + report)
 
     def errors(self):
         with open(os.path.join(self.folder, "log")) as log:

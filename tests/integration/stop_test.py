@@ -7,7 +7,7 @@ import threading
 import time
 import unittest
 
-from podcached import PODCACHED, SANITIZED, Load, Server, wait_until
+from podcached import PODCACHED, SANITIZED, Load, Server, needs_side_doors, wait_until
 
 
 class Stopping(unittest.TestCase):
@@ -115,6 +115,7 @@ class Stopping(unittest.TestCase):
             shutil.rmtree(folder)
 
 
+@needs_side_doors
 class Readiness(unittest.TestCase):
     def test_ready_while_serving_and_metrics_are_there(self):
         import urllib.request
