@@ -143,11 +143,7 @@ void Worker::OnReadable(void* context) {
   Seat& seat = *static_cast<Seat*>(context);
   Worker& self = seat.worker;
   self.BeginTurn();
-  if (seat.next != nullptr) {
-    self.Unlink(seat);
-    self.LinkLast(seat);
-  }
-  seat.last_active = self.turn_start_;
+  self.NoteActivity(seat);
   seat.connection->SetLastActive(Seconds(self.turn_start_));
   TurnResources turn = self.Resources();
   seat.connection->OnReadable(turn);
@@ -158,6 +154,8 @@ void Worker::OnWritable(void* context) {
   Seat& seat = *static_cast<Seat*>(context);
   Worker& self = seat.worker;
   self.BeginTurn();
+  // Else a reader slower than the idle timeout would be closed as soon as it has all of its reply.
+  self.NoteActivity(seat);
   TurnResources turn = self.Resources();
   seat.connection->OnWritable(turn);
   self.Review(seat);
@@ -440,6 +438,13 @@ void Worker::KickIdle() {
     }
     seat = next;
   }
+}
+
+void Worker::NoteActivity(Seat& seat) {
+  seat.last_active = turn_start_;
+  if (seat.next == nullptr) return;
+  Unlink(seat);
+  LinkLast(seat);
 }
 
 void Worker::LinkLast(Seat& seat) {

@@ -181,6 +181,8 @@ class Worker {
   void Review(DatagramSeat& seat);
   void LeaveDatagrams();
 
+  // It has sent or taken bytes now; the list of seats is in the order of that.
+  void NoteActivity(Seat& seat);
   void LinkLast(Seat& seat);
   void Unlink(Seat& seat);
   void Charge(std::int64_t delta_bytes) { uncharged_bytes_ += delta_bytes; }

@@ -243,6 +243,7 @@ TEST_F(WorkerPoolTest, ClosesIdleConnectionsOnly) {
   TestClient half = Connect();
   TestClient slow = Connect(4096);
   TestClient busy = Connect();
+  TestClient late = Connect();
   ExpectEcho(idle, "hello");
   half.Send("begun");
   slow.Send("pin 500000\n");
@@ -250,13 +251,19 @@ TEST_F(WorkerPoolTest, ClosesIdleConnectionsOnly) {
   ExpectEcho(busy, "hello");
   clock_.Advance(std::chrono::milliseconds(2900));
   ExpectEcho(busy, "again");
-  EXPECT_EQ(pool_->Report().connections, 4U);
+  ExpectEcho(late, "hello");
+  EXPECT_EQ(pool_->Report().connections, 5U);
   clock_.Advance(std::chrono::milliseconds(200));
   EXPECT_TRUE(idle.WaitClosed());
   EXPECT_TRUE(half.WaitClosed());
   ExpectEcho(busy, "still here");
   EXPECT_EQ(slow.Receive(499'999), Pattern(500'000).substr(1));
-  EXPECT_EQ(pool_->Report().idle_kicks, 2U);
+  // A reply that took longer than the timeout was activity to its end.
+  clock_.Advance(std::chrono::milliseconds(2800));
+  EXPECT_TRUE(late.WaitClosed());
+  ExpectEcho(busy, "and still");
+  ExpectEcho(slow, "here");
+  EXPECT_EQ(pool_->Report().idle_kicks, 3U);
 }
 
 TEST_F(WorkerPoolTest, ChargesAndReleasesMemory) {
