@@ -22,6 +22,7 @@ charts      | build    | helm lint, rendered templates, CRD drift, rights agains
 kube        | build    | Kubernetes client, operator and CRD rules against a real API server (asan)
 tsan        |          | thread sanitizer: tests that carry its label
 limits      |          | a full cache and very many, slow, stopped or greedy clients: RSS within the budget (release)
+bench       |          | a short run of each workload of tools/bench: replies are checked, speed is not (release)
 release     |          | release preset: the binaries that go into the images
 images      | release  | images of this machine, their contents and sizes
 e2e         | images   | a real one-node cluster: install, injection, load, live resize, Prometheus, uninstall
@@ -110,6 +111,8 @@ stage_limits() {
   build_preset release podcached
   (cd "$top/tests/integration" && PODCACHED=$top/build/release/bin/podcached "$python" -B limits_test.py)
 }
+
+stage_bench() { "$top/tools/bench" smoke; }
 
 stage_release() { build_preset release podcached podcache-operator podcachectl; }
 

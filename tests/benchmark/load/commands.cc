@@ -224,9 +224,10 @@ Json Percentiles(const Histogram& histogram) {
 }
 
 int Latency(const Options& options, const Items& items) {
+  const Workload& workload = options.workload;
+  if (workload.paced_sets > 0) throw Failure("sets paced by gets have no rate of their own");
   const SystemClock clock;
   OpenLoop loop(clock);
-  const Workload& workload = options.workload;
   for (std::uint32_t i = 0; i < workload.connections; ++i)
     loop.Add(options.address, NewSource(options, items, workload, i), NewReader(options, items));
   OpenLoopPlan plan;
