@@ -9,6 +9,8 @@ namespace podcache::protocol {
 inline constexpr std::size_t kMaxKeyBytes = 250;
 // A longer line, its end not counted, closes the connection, unless it is a retrieval line.
 inline constexpr std::size_t kMaxLineBytes = 2048;
+// A line that is no longer, with its end, counts as blank.
+inline constexpr std::size_t kMaxBlankBytes = 3;
 // Spaces before a retrieval command that still let its line be of any length.
 inline constexpr std::size_t kMaxLeadingSpaces = 100;
 // Above this a data block's length counts as unreadable: nothing is swallowed.

@@ -14,7 +14,6 @@ namespace podcache::protocol {
 namespace {
 
 constexpr auto kNpos = std::string_view::npos;
-// First byte of every binary request.
 
 ParseResult Error(Reply error, std::size_t consumed, bool noreply = false) noexcept {
   ParseResult result;
@@ -177,8 +176,8 @@ ParseResult TextParser::Parse(std::string_view input, Request& request) noexcept
   if (line.size() > kMaxLineBytes) return ParseOverlong(input, request);
   if (newline == kNpos) return ParseResult();
   const std::size_t consumed = newline + 1;
-  // memcached takes a line of a single byte for a blank one.
-  if (line.size() < 2) return Error(Reply::kBadFormat, consumed);
+  // memcached takes these for blank ones, even mn.
+  if (consumed <= kMaxBlankBytes && line != "mn") return Error(Reply::kBadFormat, consumed);
   if (const std::optional<Verb> verb = RetrievalVerb(line)) {
     return ParseRetrieval(*verb, line, consumed, request);
   }

@@ -75,7 +75,23 @@ def reason(answers):
     for words, applies in RULES:
         if applies(answers):
             return words
-    return None
+    return several_reasons(answers)
+
+
+def several_reasons(answers):
+    """Different lines may differ for different reasons, as those of all keys at the end do."""
+    if len(answers.theirs) != len(answers.ours) or (answers.their_end, answers.waiting) != (answers.our_end, False):
+        return None
+    found = set()
+    for other, mine in zip(answers.theirs, answers.ours):
+        if same(other, mine):
+            continue
+        one = dataclasses.replace(answers, theirs=[other], ours=[mine])
+        words = next((words for words, applies in RULES if applies(one)), None)
+        if words is None:
+            return None
+        found.add(words)
+    return " + ".join(sorted(found))
 
 
 @rule("an over-long key in a retrieval line")
@@ -103,6 +119,9 @@ def without_padding(lines):
 @rule("`decr` to fewer digits, `incr` that wraps")
 def unpadded(answers):
     arithmetic = rb"^\x80[\x05\x06\x15\x16]" if answers.binary else rb"^(incr|decr|ma) "
+    appending = rb"^\x80[\x0e\x0f\x19\x1a]" if answers.binary else rb"^(append|prepend) |^ms .* M[AaPp]"
+    if answers.had(arithmetic) and answers.had(appending):
+        return True  # Behind those spaces there is something now, and what that is read as differs.
     return answers.had(arithmetic) and all_same(without_padding(answers.theirs), without_padding(answers.ours))
 
 
@@ -110,15 +129,21 @@ def unpadded(answers):
 def signed_value(answers):
     other, mine = answers.first_difference()
     if answers.binary:
-        return mine is not None and b"status=06" in mine and (other is None or b"status=00" in other)
-    quiet = answers.has(rb"^ma .* q")
-    return mine == NOT_A_NUMBER and (quiet or other is not None and re.match(rb"\d+|HD|VA", other) is not None)
+        # A quiet one says nothing there, so theirs is the answer to something later.
+        quiet = mine is not None and re.search(rb"op=1[56] status=06", mine) is not None
+        return quiet or mine is not None and b"status=06" in mine and (other is None or b"status=00" in other)
+    quiet = answers.has(rb"^ma .* q|noreply")
+    if mine == NOT_A_NUMBER and (quiet or other is not None and re.match(rb"\d+|HD|VA", other) is not None):
+        return True
+    # What is left after one whose error nobody saw.
+    left = mine is not None and re.match(rb"VA (?s:.*)\r\n([+-]\d+| \d+|\d+ )\r\n", mine)
+    return bool(left) and changed_number(answers)
 
 
 @rule("exptime of a storage command beyond 32 bits")
 def late(answers):
     for request in answers.history:
-        found = re.match(rb"%s +\S+ +\S+ +\s*([+-]?\d+)" % STORAGE, request)
+        found = re.match(rb"%s +[^ \n]+ +[^ \n]+ +\s*([+-]?\d+)" % STORAGE, request)
         if found and not -2**31 <= int(found.group(1)) < 2**31:
             return True
     return False
@@ -144,7 +169,7 @@ def me_in_base64(answers):
 
 @rule("`ms` with a flag that is no letter")
 def ms_swallows(answers):
-    return answers.has(rb"^ms +\S+ +\d+ +(.* +)?[^A-Za-z ]") and BAD_FORMAT in answers.theirs
+    return answers.has(rb"^ms +\S+ +\d+ +(.* +)?[^A-Za-z ]") and (BAD_FORMAT in answers.theirs or answers.their_end)
 
 
 @rule("an item that a flag of a base64 request created or replaced")
@@ -170,6 +195,11 @@ def compares_first(answers):
     return answers.has(rb"^ma .* C\d") and other == NOT_A_NUMBER and mine is not None and mine.startswith(b"EX")
 
 
+@rule("`ma`, `incr` to one more digit, or while an earlier reply is being sent")
+def lost_time(answers):
+    return answers.had(rb"^ma .* T-\d")  # Ours has expired, theirs is there.
+
+
 @rule("an unfinished data block")
 def early(answers):
     return answers.waiting and answers.ours[:len(answers.theirs)] == answers.theirs
@@ -177,7 +207,7 @@ def early(answers):
 
 @rule("`t` of an item with a negative ttl")
 def born_expired(answers):
-    ttl = re.compile(rb"[t=](~4294967\d\d|0)(?= |$)")
+    ttl = re.compile(rb"[t=](~4294967\d\d|0)(?= |\r|$)")
     return answers.had(rb" [NT]-") and [ttl.sub(b"", line) for line in answers.theirs] == [
         ttl.sub(b"", line) for line in answers.ours]
 
@@ -198,14 +228,14 @@ def alike_without(answers, pattern):
     return all_same(without_padding(theirs), without_padding(ours))
 
 
-@rule("`h` after `ma`, `incr`")
+@rule("`h`, `fetch=` after `ma`, `incr`")
 def hit_mark(answers):
-    return changed_number(answers) and alike_without(answers, rb" h[01]")
+    return changed_number(answers) and alike_without(answers, rb" h[01]| fetch=\w+")
 
 
 @rule("`ma`, `incr` to one more digit, or while an earlier reply is being sent")
 def state_of_number(answers):
-    return changed_number(answers) and alike_without(answers, rb" h[01]| [XWZ](?= |$)| t\S+")
+    return changed_number(answers) and alike_without(answers, rb" h[01]| fetch=\w+| [XWZ](?= |\r|$)| t\S+")
 
 
 @rule("`mg N E0`, `ma E0`")
@@ -213,9 +243,9 @@ def no_cas_chosen(answers):
     return answers.had(rb" E0+[ \r\n]") and alike_without(answers, rb" c\S+")
 
 
-@rule("an over-long opaque of `ma`")
+@rule("an over-long opaque of `ma`, of `mg` with N or T")
 def long_opaque(answers):
-    return answers.had(rb"^ma .* O\S{31}")
+    return answers.had(rb"^m[ag] .* O\S{32}")
 
 
 @rule("Touch, GAT, Stat with a value")

@@ -8,7 +8,7 @@ LETTERS = b"bcfhklqstuvxIE"
 
 
 def time(random):
-    return random.choice([b"0", b"1000", b"30000", b"-1", b"2592000"]) if random.random() < 0.93 else numbers.any_number(random, 0)
+    return random.choice([b"0", b"1000", b"30000", b"-1", b"2592000"]) if random.random() < 0.93 else numbers.odd_time(random)
 
 
 def flag_with_argument(random):

@@ -20,8 +20,19 @@ def any_number(random, plain=0.7):
 TIMES = [b"0", b"0", b"0", b"1000", b"2592000", b"-1", b"2592001", b"2000000000"]
 
 
+# The same oddities, but none that means a few seconds: both servers get a request at almost the same time.
+FEW = {b"+1", b"01", b"007", b"0000000000001", b"000000000000000000000001", b"1\t", b"\t1", b"1\0", b"1\r2", b"1-", b"1.5", b"1e3",
+       b"1a", b"0x10"}
+ODD_TIMES = [number for number in ODD if number not in FEW] + [b"+1000", b"01000", b"00000001000", b"000001000", b"1000\t", b"\t1000",
+                                                              b"1000\0", b"1000\r2", b"1000-", b"1000.5", b"1000a", b"0x1000"]
+
+
+def odd_time(random):
+    return random.choice(EDGES + ODD_TIMES)
+
+
 def any_time(random, plain=0.85):
-    return random.choice(TIMES) if random.random() < plain else random.choice(EDGES + ODD)
+    return random.choice(TIMES) if random.random() < plain else odd_time(random)
 
 
 # CAS ids that items of a conversation begin with, and neighbours.

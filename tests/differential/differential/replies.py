@@ -49,7 +49,7 @@ def text_line(line):
 
 
 def text(data):
-    """Lines and data blocks, one an entry."""
+    """Lines, each with its data block, one an entry."""
     result = []
     at = 0
     while at < len(data):
@@ -65,7 +65,7 @@ def text(data):
         length = re.match(rb"VALUE \S+ \d+ (\d+)|VA (\d+)", line)
         if length:
             size = int(length.group(1) or length.group(2))
-            result.append(data[at:at + size + 2])
+            result[-1] += b"\r\n" + data[at:at + size + 2]
             at += size + 2
     return result
 

@@ -10,7 +10,8 @@ import time
 from . import names
 
 SILENCE_SECONDS = 0.4  # A server that has not answered the mark by then waits for more input.
-TEXT_MARK = b"version\r\n"
+TEXT_MARK = b"mg end-of-group k\r\n"
+TEXT_MARK_REPLY = b"EN kend-of-group\r\n"
 BINARY_MARK_OPAQUE = b"\xfe\xed\xfa\xce"
 BINARY_MARK = b"\x80\x0a" + bytes(10) + BINARY_MARK_OPAQUE + bytes(8)
 BINARY_MARK_REPLY = b"\x81\x0a" + bytes(10) + BINARY_MARK_OPAQUE + bytes(8)
@@ -116,12 +117,9 @@ class Conversation:
         return reply
 
     def mark_end(self):
-        if self.binary:
-            at = self.received.find(BINARY_MARK_REPLY)
-            return None if at < 0 else at + len(BINARY_MARK_REPLY)
-        at = self.received.find(b"VERSION ")
-        line_end = self.received.find(b"\r\n", at)
-        return None if at < 0 or line_end < 0 else line_end + 2
+        mark = BINARY_MARK_REPLY if self.binary else TEXT_MARK_REPLY
+        at = self.received.find(mark)
+        return None if at < 0 else at + len(mark)
 
     def close(self):
         self.connection.close()
