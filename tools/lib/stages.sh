@@ -23,6 +23,7 @@ kube        | build    | Kubernetes client, operator and CRD rules against a rea
 tsan        |          | thread sanitizer: tests that carry its label
 limits      |          | a full cache and very many, slow, stopped or greedy clients: RSS within the budget (release)
 bench       |          | a short run of each workload of tools/bench: replies are checked, speed is not (release)
+instructions |          | instructions per operation by callgrind, at most 3 % above those recorded (release)
 release     |          | release preset: the binaries that go into the images
 images      | release  | images of this machine, their contents and sizes
 e2e         | images   | a real one-node cluster: install, injection, load, live resize, Prometheus, uninstall
@@ -112,6 +113,7 @@ stage_limits() {
   (cd "$top/tests/integration" && PODCACHED=$top/build/release/bin/podcached "$python" -B limits_test.py)
 }
 
+stage_instructions() { "$top/tools/bench" instructions; }
 stage_bench() { "$top/tools/bench" smoke; }
 
 stage_release() { build_preset release podcached podcache-operator podcachectl; }

@@ -4,7 +4,7 @@ import json
 import sys
 import time
 
-from . import compare, report, smoke
+from . import compare, instructions, report, smoke
 
 
 def say(text):
@@ -49,6 +49,11 @@ def parser():
     command.add_argument("--pairs", type=int, help="runs of each server (default: 7)")
     command.add_argument("--plot", metavar="FILE.png", help="draw it")
     command.set_defaults(do=do_compare)
+    command = commands.add_parser("instructions", help="instructions per operation by callgrind, against those recorded")
+    command.add_argument("--record", action="store_true", help="these are the numbers from now on")
+    command.add_argument("--profiles", metavar="FOLDER", help="keep callgrind's files, for callgrind_annotate")
+    command.add_argument("--json", metavar="FILE", help="write the figures to this file")
+    command.set_defaults(do=lambda arguments: instructions.run(arguments, say, report.print_table))
     command = commands.add_parser("smoke", help="a short run of each workload that checks every reply, not speed")
     command.set_defaults(do=lambda _: smoke.run(say))
     return main
