@@ -42,7 +42,7 @@ struct HandlerResult {
 };
 
 // Of one connection, between two calls: a request line in the making, not a value.
-inline constexpr std::size_t kMaxUnconsumedBytes = 20 * 1024;
+inline constexpr std::size_t kMaxUnconsumedBytes = std::size_t{20} * 1024;
 
 class ConnectionHandler {
  public:
