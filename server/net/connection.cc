@@ -61,7 +61,7 @@ void Connection::OnReadable(TurnResources& turn) {
     case IoStatus::kWouldBlock:
       return;
     case IoStatus::kError:
-      closed_ = true;
+      closed_ = failed_ = true;
       return;
     case IoStatus::kClosed:
       peer_ended_ = true;
@@ -99,6 +99,13 @@ void Connection::OnWritable(TurnResources& turn) {
   if (closed_) return;
   Flush(turn);
   End();
+}
+
+std::unique_ptr<Transport> Connection::TakeLingering() noexcept {
+  if (failed_ || peer_ended_) return nullptr;
+  // Whom the handler cuts off is often in the middle of sending.
+  if (!closing_ && !transport_->HasUnread()) return nullptr;
+  return std::move(transport_);
 }
 
 void Connection::Consume(std::span<const char> input, TurnResources& turn) {
@@ -168,7 +175,7 @@ void Connection::Flush(TurnResources& turn) {
   OutputBuffer& output = Output(turn);
   if (!closed_ && !output.empty() && SendFrom(output) == IoStatus::kError) {
     close_reason_ = CloseReason::kError;
-    closed_ = true;
+    closed_ = failed_ = true;
   }
   if (closed_) {
     turn.reply.Clear();

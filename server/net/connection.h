@@ -58,7 +58,10 @@ class Connection {
   // The next part of a stream. Only while streaming().
   void OnStreamTick(TurnResources& turn);
   // Nobody can wait for its socket.
-  void Abort() noexcept { closed_ = true; }
+  void Abort() noexcept { closed_ = failed_ = true; }
+  // For a connection that goes: a transport whose peer may still be sending, or has sent what
+  // nobody will read, so that it must not be closed yet. Null for all others.
+  std::unique_ptr<Transport> TakeLingering() noexcept;
 
   bool closed() const noexcept { return closed_; }
   CloseReason close_reason() const noexcept { return close_reason_; }
@@ -114,6 +117,7 @@ class Connection {
   bool peer_ended_ = false;
   bool closing_ = false;
   bool closed_ = false;
+  bool failed_ = false;  // Nothing more will come or go.
   bool streaming_ = false;
   bool refused_tail_ = false;
   CloseReason close_reason_ = CloseReason::kError;

@@ -53,6 +53,7 @@ bool Listener::WatchAll() {
 
 void Listener::Stop() {
   pause_timer_.Stop();
+  rejected_.Clear();
   for (const auto& entry : entries_) {
     entry->watch.Stop();
     RemoveUnixPath(entry->socket);
@@ -97,6 +98,8 @@ void Listener::Welcome(FileDescriptor client, const PeerAddress& peer, std::uint
   if (pool_.Admit(transport, peer, socket_tag)) return;
   iovec text{const_cast<char*>(settings_.rejection_text.data()), settings_.rejection_text.size()};
   transport->Send(&text, 1);
+  // Its first request is often on the way already.
+  rejected_.Add(loop_, clock_, settings_.linger, std::move(transport));
 }
 
 void Listener::Pause() {

@@ -17,6 +17,7 @@
 
 #include "common/base/clock.h"
 #include "server/net/event_loop.h"
+#include "server/net/lingering_closes.h"
 #include "server/net/listen_socket.h"
 #include "server/net/worker_pool.h"
 
@@ -27,6 +28,8 @@ struct ListenerSettings {
   std::string rejection_text;
   // False: such clients wait in the kernel's queue.
   bool reject_when_full = true;
+  // After that text.
+  LingerSettings linger = {};
 };
 
 struct ListenerReport {
@@ -69,6 +72,7 @@ class Listener {
   std::vector<std::unique_ptr<Entry>> entries_;
   std::vector<ConnectionListing> listings_;
   Watch pause_timer_;
+  LingeringCloses rejected_;
   std::atomic<bool> accepting_{false};
   std::atomic<std::uint64_t> disabled_count_{0};
   std::atomic<std::uint64_t> disabled_us_{0};

@@ -1,5 +1,6 @@
 #include "server/net/transport.h"
 
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include <cerrno>
@@ -34,6 +35,13 @@ class PlainTransport final : public Transport {
     }
     if (n >= 0) return {IoStatus::kOk, static_cast<std::size_t>(n)};
     return {FailureStatus(), 0};
+  }
+
+  void EndSending() noexcept override { ::shutdown(socket_.get(), SHUT_WR); }
+
+  bool HasUnread() const noexcept override {
+    int bytes = 0;
+    return ::ioctl(socket_.get(), FIONREAD, &bytes) == 0 && bytes > 0;
   }
 
  private:

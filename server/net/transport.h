@@ -35,6 +35,10 @@ class Transport {
   // One attempt each; never blocks.
   virtual IoResult Receive(iovec* pieces, int count) noexcept = 0;
   virtual IoResult Send(iovec* pieces, int count) noexcept = 0;
+  // What was sent is the last; receiving goes on.
+  virtual void EndSending() noexcept = 0;
+  // Something has come that was not received yet.
+  virtual bool HasUnread() const noexcept = 0;
 };
 
 // `socket` is non-blocking.

@@ -87,6 +87,8 @@ void Worker::Run() {
   SettleCharges(0);
   idle_timer_.Stop();
   stream_timer_.Stop();
+  lingering_.Clear();
+  ReportLingering();
   wake_up_.Finish();
   loop_.reset();
 }
@@ -100,6 +102,7 @@ void Worker::BeginTurn() {
 void Worker::EndTurn() {
   if (own_handler_ != nullptr) own_handler_->EndTurn();
   for (const Adopted& adopted : adopted_) adopted.handler->EndTurn();
+  ReportLingering();
   if (!std::exchange(in_turn_, false)) return;
   if (reply_.capacity_bytes() > kMaxKeptReplyBytes) reply_ = OutputBuffer();
   const std::size_t buffer_bytes = settings_.receive_buffer_bytes + reply_.capacity_bytes();
@@ -194,6 +197,8 @@ void Worker::Handle(Adoption& message) {
   }
 }
 
+void Worker::Handle(Linger& message) { StartLingering(std::move(message.transport)); }
+
 void Worker::Handle(ShareOut& message) {
   sharing_out_ = true;
   keep_ = message.keep;
@@ -241,6 +246,7 @@ void Worker::Handle(Leave&) {
   for (HandlerGroup& group : groups) {
     if (!group.connections.empty()) departure.groups.push_back(std::move(group));
   }
+  departure.lingering = lingering_.TakeAll();
   exchange_.Disperse(std::move(departure));
   ended_ = true;
 }
@@ -405,9 +411,24 @@ void Worker::Close(Seat& seat, CloseReason reason) {
   WorkerHandler& handler = seat.connection->worker();
   if (seat.connection->refused_tail()) WorkerStats::Add(stats_.refused_tails, 1);
   handler.ConnectionClosed(seat.connection->info(), reason);
-  Vacate(seat).reset();
+  std::unique_ptr<Connection> connection = Vacate(seat);
+  std::unique_ptr<Transport> lingering = connection->TakeLingering();
+  connection.reset();
   ReleaseAdopted(handler);
+  if (lingering != nullptr) StartLingering(std::move(lingering));
   exchange_.OnConnectionClosed();
+}
+
+void Worker::StartLingering(std::unique_ptr<Transport> transport) {
+  lingering_.Add(*loop_, clock_, settings_.linger, std::move(transport));
+  ReportLingering();
+}
+
+void Worker::ReportLingering() noexcept {
+  const std::size_t now = lingering_.size();
+  if (now == reported_lingering_) return;
+  exchange_.AddLingering(static_cast<std::int64_t>(now) -
+                         static_cast<std::int64_t>(std::exchange(reported_lingering_, now)));
 }
 
 bool Worker::TryPassOn(Seat& seat) {

@@ -30,6 +30,7 @@
 #include "server/net/connection.h"
 #include "server/net/datagram_socket.h"
 #include "server/net/event_loop.h"
+#include "server/net/lingering_closes.h"
 #include "server/net/request_handler.h"
 #include "server/net/worker_settings.h"
 #include "server/net/worker_stats.h"
@@ -47,6 +48,8 @@ struct HandlerGroup {
 struct Departure {
   std::vector<std::unique_ptr<Connection>> settled;
   std::vector<HandlerGroup> groups;
+  // Of connections that are closed already, see lingering_closes.h.
+  std::vector<std::unique_ptr<Transport>> lingering;
 };
 
 // The worker's view of its pool.
@@ -61,6 +64,8 @@ class ConnectionExchange {
   virtual ConnectionTable& connection_table() noexcept = 0;
   // Bytes of half-received requests that all workers keep; returns the new sum.
   virtual std::uint64_t AddTailBytes(std::int64_t delta) noexcept = 0;
+  // Closed connections whose peers may still be sending.
+  virtual void AddLingering(std::int64_t delta) noexcept = 0;
 
  protected:
   ~ConnectionExchange() = default;
@@ -87,6 +92,9 @@ class Worker {
   struct Adoption {
     HandlerGroup group;
   };
+  struct Linger {
+    std::unique_ptr<Transport> transport;
+  };
   // Passes connections on until this many are left or nobody has fewer.
   struct ShareOut {
     std::uint64_t keep;
@@ -98,8 +106,8 @@ class Worker {
   struct Leave {};  // Gives everything away and ends.
   struct Drain {};  // Answers what has come, then closes every connection as it becomes idle.
   struct Stop {};   // Closes everything and ends.
-  using Message =
-      std::variant<NewConnection, Arrival, Adoption, ShareOut, ServeDatagrams, Leave, Drain, Stop>;
+  using Message = std::variant<NewConnection, Arrival, Adoption, Linger, ShareOut, ServeDatagrams,
+                               Leave, Drain, Stop>;
 
   // Counts the connections inside as this worker's from now on.
   void Post(Message message);
@@ -152,6 +160,7 @@ class Worker {
   void Handle(NewConnection& message);
   void Handle(Arrival& message);
   void Handle(Adoption& message);
+  void Handle(Linger& message);
   void Handle(ShareOut& message);
   void Handle(ServeDatagrams& message);
   void Handle(Leave& message);
@@ -171,6 +180,8 @@ class Worker {
   // As the connection itself says why, or with a reason of the worker's own.
   void Close(Seat& seat);
   void Close(Seat& seat, CloseReason reason);
+  void StartLingering(std::unique_ptr<Transport> transport);
+  void ReportLingering() noexcept;
   void UpdateStreaming(Seat& seat);
   void StopStreaming(Seat& seat);
   bool TryPassOn(Seat& seat);
@@ -208,6 +219,7 @@ class Worker {
   std::unique_ptr<EventLoop> loop_;
   Watch idle_timer_;
   Watch stream_timer_;
+  LingeringCloses lingering_;
   std::unique_ptr<char[]> receive_buffer_;
   OutputBuffer reply_;
   Seat* first_ = nullptr;
@@ -226,6 +238,7 @@ class Worker {
   std::uint64_t keep_ = 0;
   std::int64_t uncharged_bytes_ = 0;
   std::size_t charged_buffer_bytes_ = 0;
+  std::size_t reported_lingering_ = 0;
 };
 
 }  // namespace podcache::net

@@ -146,10 +146,22 @@ void WorkerPool::Disperse(Departure departure) {
   for (auto& connection : departure.settled) {
     LeastLoadedLocked().Post(Worker::Arrival{std::move(connection)});
   }
+  for (auto& transport : departure.lingering) {
+    LeastLoadedLocked().Post(Worker::Linger{std::move(transport)});
+  }
 }
 
 void WorkerPool::OnConnectionClosed() noexcept {
-  if (open_.fetch_sub(1) != 1 || !draining_.load()) return;
+  if (open_.fetch_sub(1) == 1) TellAllClosed();
+}
+
+void WorkerPool::AddLingering(std::int64_t delta) noexcept {
+  const auto change = static_cast<std::uint64_t>(delta);
+  if (lingering_.fetch_add(change) + change == 0) TellAllClosed();
+}
+
+void WorkerPool::TellAllClosed() noexcept {
+  if (!draining_.load() || open_.load() + lingering_.load() > 0) return;
   MutexLock lock(mutex_);
   all_closed_.NotifyAll();
 }
@@ -165,7 +177,7 @@ void WorkerPool::Stop(std::chrono::nanoseconds drain_time) {
     if (drain_time.count() > 0) {
       for (const auto& worker : workers_) worker->Post(Worker::Drain{});
       const auto deadline = std::chrono::steady_clock::now() + drain_time;
-      while (open_.load() > 0) {
+      while (open_.load() + lingering_.load() > 0) {
         const auto left = deadline - std::chrono::steady_clock::now();
         if (left.count() <= 0) break;
         all_closed_.WaitFor(mutex_, left);

@@ -4,8 +4,9 @@
 // serve: a new one gets its share of the connections there are, a leaving one passes its
 // connections on (worker.h). Connections are moved, never dropped, and no request fails.
 //
-// Stopping is a sequence: requests that have come in full are answered and idle connections closed;
-// at the deadline all the rest is closed; the threads are joined. The listener is stopped before.
+// Stopping is a sequence: requests that have come in full are answered and idle connections closed,
+// lingering ones waited for; at the deadline all the rest is closed; the threads are joined. The
+// listener is stopped before.
 //
 // Threads: any. SetThreads and Stop wait for the workers concerned (a few turns), one caller at a
 // time; the others don't. Ownership: factory and clock outlive the pool.
@@ -104,6 +105,10 @@ class WorkerPool final : private ConnectionExchange {
     return tail_bytes_.load(std::memory_order_relaxed);
   }
 
+  void AddLingering(std::int64_t delta) noexcept override;
+  // A Stop that waits may go on.
+  void TellAllClosed() noexcept;
+
   bool AddWorkers(std::uint32_t count) REQUIRES(resize_mutex_);
   void RemoveWorkers(std::uint32_t count) REQUIRES(resize_mutex_);
   Worker& LeastLoadedLocked() REQUIRES(mutex_);
@@ -135,6 +140,7 @@ class WorkerPool final : private ConnectionExchange {
   std::atomic<std::uint64_t> admitted_{0};
   std::atomic<std::uint64_t> last_id_{0};
   std::atomic<std::uint64_t> tail_bytes_{0};
+  std::atomic<std::uint64_t> lingering_{0};
   std::atomic<std::uint64_t> rejected_{0};
   std::atomic<bool> draining_{false};
 };

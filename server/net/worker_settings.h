@@ -8,12 +8,14 @@
 #include <string>
 
 #include "server/net/connection.h"
+#include "server/net/lingering_closes.h"
 
 namespace podcache::net {
 
 struct WorkerSettings {
   std::size_t receive_buffer_bytes = 64U << 10;
   Watermarks watermarks;
+  LingerSettings linger = {};
   // Connections without input for this long are closed; 0 = never.
   std::chrono::seconds idle_timeout{0};
   // How often they are looked for.

@@ -6,6 +6,7 @@ import socket
 import time
 import unittest
 
+import binary
 from podcached import Client, Server, needs_real_memory, wait_until
 
 MIB = 1 << 20
@@ -88,6 +89,34 @@ class Bad(unittest.TestCase):
             # The server may have closed some of the rest itself.
             wait_until(lambda: int(good.stats()["curr_connections"]) <= 501, "the halves to go")
             self.assertEqual(good.get(b"k"), b"v")
+
+    def test_the_last_replies_arrive_although_more_was_sent(self):
+        more = b"x" * 3000000
+        illegal = binary.request(0x00, b"k" * 251)
+        cases = {
+            "a line without an end": (b"mn\r\n" + more, b"MN\r\n"),
+            "a web browser": (b"mn\r\nGET / HTTP/1.1\r\n" + more, b"MN\r\n"),
+            "behind quit": (b"mn\r\nquit\r\n" + more, b"MN\r\n"),
+            "an illegal packet": (binary.request(0x0a) + illegal + more, None)}
+        with Server("-c", "2") as server:
+            for title, (sent, wanted) in cases.items():
+                with self.subTest(title):
+                    client = server.connect()
+                    client.send(sent)
+                    received = client.until_end()
+                    if wanted is not None:
+                        self.assertEqual(received, wanted)
+                    else:
+                        self.assertEqual([(reply.opcode, reply.status) for reply in binary.split(received)], [(0x0a, 0), (0x00, 4)])
+                    client.close()
+            inside = [server.connect() for _ in range(2)]
+            for client in inside:
+                self.assertEqual(client.ask(b"mn\r\n"), b"MN\r\n")
+            for _ in range(20):
+                extra = server.connect()
+                extra.send(b"get a\r\n" * 10000)
+                self.assertEqual(extra.until_end(), b"ERROR Too many open connections\r\n")
+                extra.close()
 
     def test_garbage(self):
         random_bytes = random.Random(5)

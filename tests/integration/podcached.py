@@ -116,6 +116,15 @@ class Client:
         except socket.timeout:
             return False
 
+    def until_end(self):
+        """All that the server sent; a reset is an error."""
+        while True:
+            piece = self.socket.recv(1 << 16)
+            if not piece:
+                data, self.received = self.received, b""
+                return data
+            self.received += piece
+
     def close(self):
         self.socket.close()
 

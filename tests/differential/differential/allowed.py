@@ -152,7 +152,7 @@ def late(answers):
 @rule("a lone sign as exptime, length or number of a flag")
 def lone_sign(answers):
     return answers.has(rb"^(%s|gat|gats|touch|ms|flush_all) .*(?<=[ ])[+-](?=[ \r\n])" % STORAGE) or answers.has(
-        rb"^m[sga] .* [TNRCEFDJ][+-](?=[ \r\n])")
+        rb"^m[sgad] .* [TNRCEFDJ][+-](?=[ \r\n])")
 
 
 @rule("`noreply` on a storage command whose length cannot be read, or with too few arguments")
@@ -182,9 +182,15 @@ def base64_echo(answers):
 
 @rule("`ma` with E, more digits than before")
 def arithmetic_cas(answers):
-    unique = re.compile(rb" c(\d+|CAS)")
+    unique = re.compile(rb" c(\d+|CAS)| h[01]|(?<=^VALUE )(\S+ \d+ \d+) (\d+|CAS)(?=\r)")
     return answers.had(rb"^ma .* E\d") and [unique.sub(b"", line) for line in answers.theirs] == [
         unique.sub(b"", line) for line in answers.ours]
+
+
+@rule("a storage command behind an `ms` with E whose data block was bad")
+def cas_of_another(answers):
+    ms = answers.had(rb"^ms .* E\d") and answers.had(rb"^%s " % STORAGE)
+    return ms and alike_without(answers, rb" c(\d+|CAS)| (\d+|CAS)(?=\r)")
 
 
 @rule("arithmetic with a CAS id on an empty or long value")
@@ -240,7 +246,7 @@ def state_of_number(answers):
 
 @rule("`mg N E0`, `ma E0`")
 def no_cas_chosen(answers):
-    return answers.had(rb" E0+[ \r\n]") and alike_without(answers, rb" c\S+")
+    return answers.had(rb" E0+[ \r\n]") and alike_without(answers, rb" c\S+| h[01]| fetch=\w+")
 
 
 @rule("an over-long opaque of `ma`, of `mg` with N or T")

@@ -79,6 +79,24 @@ class TestClient {
     }
     return false;
   }
+  // After all that was sent: 0 if the server has ended its side in order, else why not.
+  int ReasonOfEnd() {
+    char bytes[65536];
+    while (WaitReadable(10'000)) {
+      const ssize_t got = ::recv(fd_.get(), bytes, sizeof(bytes), 0);
+      if (got <= 0) return got == 0 ? 0 : errno;
+    }
+    return ETIMEDOUT;
+  }
+  // True if the server takes no more, in the end.
+  bool IsRefused() {
+    const std::string piece(4096, 'x');
+    for (int i = 0; i < 10'000; ++i) {
+      pollfd one{fd_.get(), POLLOUT, 0};
+      if (::poll(&one, 1, 10) > 0 && !Send(piece)) return true;
+    }
+    return false;
+  }
   void EndSending() { ::shutdown(fd_.get(), SHUT_WR); }
   void Close() { fd_.Reset(); }
   int fd() const { return fd_.get(); }
