@@ -19,7 +19,7 @@
 namespace podcache {
 
 // Replies a connection may pile up before the others get their turn, and before they are sent.
-inline constexpr std::size_t kMaxReplyBytesPerTurn = 256 * 1024;
+inline constexpr std::size_t kMaxReplyBytesPerTurn = std::size_t{256} * 1024;
 // Less than this of a value is not worth a read of its own.
 inline constexpr std::size_t kMinDirectBytes = 4096;
 

@@ -65,8 +65,8 @@ class OutputBuffer {
 
  private:
   struct Pin {
-    std::size_t at;  // Position in the contiguous bytes before which the payload goes.
-    std::size_t consumed;
+    std::size_t at = 0;  // Position in the contiguous bytes before which the payload goes.
+    std::size_t consumed = 0;
     std::unique_ptr<PinnedBytes> payload;
   };
   void Grow(std::size_t needed);

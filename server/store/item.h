@@ -66,7 +66,7 @@ inline constexpr std::uint64_t kLayoutBits = kHasExptime | kHasFlags | kHasCas;
 
 inline constexpr std::size_t kHeaderBytes = 8;
 // Largest record of the kind `item`.
-inline constexpr std::size_t kMaxItemRecordBytes = 16 * 1024;
+inline constexpr std::size_t kMaxItemRecordBytes = std::size_t{16} * 1024;
 static_assert(kMaxItemRecordBytes <= header::kValueMask);
 static_assert(kMaxItemRecordBytes / kUnitBytes <= header::kItemUnitsMask);
 static_assert(kMaxKeyBytes < 256);

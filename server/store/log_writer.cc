@@ -8,8 +8,8 @@
 namespace podcache::store {
 namespace {
 
-constexpr std::size_t kMinChunkBytes = 4 * 1024;
-constexpr std::size_t kMaxChunkBytes = 64 * 1024;
+constexpr std::size_t kMinChunkBytes = std::size_t{4} * 1024;
+constexpr std::size_t kMaxChunkBytes = std::size_t{64} * 1024;
 
 }  // namespace
 

@@ -36,7 +36,7 @@ namespace podcache::store {
 inline constexpr std::int64_t kExpiredImmediately = -1;
 inline constexpr std::int64_t kNeverExpires = 0;
 // Values above this are pinned and sent from where they lie instead of being copied.
-inline constexpr std::size_t kMaxCopiedValueBytes = 16 * 1024;
+inline constexpr std::size_t kMaxCopiedValueBytes = std::size_t{16} * 1024;
 
 // Below, segments as large as a large page would be too few.
 inline constexpr std::uint64_t kMinLargePageLimitBytes = std::uint64_t{256} << 20;

@@ -9,8 +9,8 @@
 namespace podcache::store {
 namespace {
 
-constexpr std::size_t kMinSegmentBytes = 16 * 1024;
-constexpr std::size_t kMaxSmallSegmentBytes = 256 * 1024;
+constexpr std::size_t kMinSegmentBytes = std::size_t{16} * 1024;
+constexpr std::size_t kMaxSmallSegmentBytes = std::size_t{256} * 1024;
 constexpr std::size_t kMaxSegmentBytes = std::size_t{2} << 20;
 constexpr std::uint64_t kSmallBudgetBytes = std::uint64_t{1} << 30;
 // Wanted number of segments.
@@ -21,7 +21,7 @@ constexpr std::uint64_t kPagesPerPartition = 64;
 constexpr std::uint64_t kMinPartitions = 16;
 constexpr std::uint64_t kMaxPartitions = 16384;
 constexpr std::uint64_t kMinSegments = 16;
-constexpr std::size_t kMaxStagedBytes = 64 * 1024;
+constexpr std::size_t kMaxStagedBytes = std::size_t{64} * 1024;
 
 // Of all segments the budget allows, one in this many is kept free, but at least a few.
 constexpr std::uint64_t kFreeDivisor = 64;

@@ -10,7 +10,7 @@ namespace podcache::store {
 namespace {
 
 // Buffers up to this stay with the handle for its next use.
-constexpr std::size_t kKeptBufferBytes = 16 * 1024;
+constexpr std::size_t kKeptBufferBytes = std::size_t{16} * 1024;
 constexpr std::size_t kMinBufferBytes = 1024;
 
 }  // namespace
