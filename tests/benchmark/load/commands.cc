@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <exception>
 #include <fstream>
-#include <functional>
+#include <iostream>
 #include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
@@ -20,8 +20,10 @@
 #include "tests/benchmark/load/cpu_time.h"
 #include "tests/benchmark/load/items.h"
 #include "tests/benchmark/load/open_loop.h"
+#include "tests/benchmark/load/replay.h"
 #include "tests/benchmark/load/reply_reader.h"
 #include "tests/benchmark/load/request_source.h"
+#include "tests/benchmark/load/trace.h"
 #include "tests/benchmark/load/traffic.h"
 
 namespace podcache::bench {
@@ -251,6 +253,32 @@ int Latency(const Options& options, const Items& items) {
   return Report(std::move(report), result.errors + result.unanswered, result.complaint);
 }
 
+int ReplayTrace(const Options& options) {
+  std::ifstream file;
+  std::unique_ptr<Trace> trace;
+  if (options.trace_file.empty()) {
+    trace = NewGenerator(options.generator, options.generate);
+  } else {
+    const bool standard_input = options.trace_file == "-";
+    if (!standard_input) file.open(options.trace_file, std::ios::binary);
+    if (!file) throw Failure("cannot read " + options.trace_file);
+    trace = OpenTrace(options.trace_format, standard_input ? std::cin : file);
+  }
+  WireCache cache(options.address, options.replay.max_value_bytes, options.replay.time_scale);
+  const ReplayResult result = Replay(*trace, cache, options.replay);
+  const auto share = [](std::uint64_t part, std::uint64_t whole) {
+    return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
+  };
+  Json report;
+  report["requests"] = result.requests;
+  report["gets"] = result.gets;
+  report["misses"] = result.misses;
+  report["miss_ratio"] = share(result.misses, result.gets);
+  report["byte_miss_ratio"] = share(result.missed_bytes, result.bytes);
+  report["refused"] = cache.refused();
+  return Report(std::move(report), 0, {});
+}
+
 }  // namespace
 
 int RunCommand(const Options& options) {
@@ -263,6 +291,8 @@ int RunCommand(const Options& options) {
       return Load(options, items);
     case Command::kLatency:
       return Latency(options, items);
+    case Command::kReplay:
+      return ReplayTrace(options);
   }
   return 1;
 }

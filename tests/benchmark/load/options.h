@@ -4,11 +4,13 @@
 #include <cstdint>
 #include <string>
 
+#include "tests/benchmark/load/replay.h"
+#include "tests/benchmark/load/trace.h"
 #include "tests/benchmark/load/workload.h"
 
 namespace podcache::bench {
 
-enum class Command : std::uint8_t { kFill, kCount, kLoad, kLatency };
+enum class Command : std::uint8_t { kFill, kCount, kLoad, kLatency, kReplay };
 
 struct Options {
   Command command = Command::kLoad;
@@ -26,6 +28,12 @@ struct Options {
   // Of kLatency.
   double requests_per_second = 0;
   std::string histogram_file;
+  // Of kReplay: a generated trace, or a file (- is standard input) and its format.
+  std::string generator;
+  GeneratorPlan generate;
+  std::string trace_file;
+  std::string trace_format;
+  ReplayPlan replay;
 };
 
 // Prints help, or what is wrong, and ends the program where that is all there is to do.

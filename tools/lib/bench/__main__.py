@@ -4,23 +4,23 @@ import json
 import sys
 import time
 
-from . import compare, instructions, report, smoke
+from . import compare, hit_ratio, instructions, latency, memory, report, smoke
 
 
 def say(text):
     print(f"   {time.strftime('%H:%M:%S')} {text}", flush=True)
 
 
-def add_servers(parser):
+def add_servers(parser, memory_mb=1024):
     parser.add_argument("--peer", default="memcached", help="memcached (1.6.45), memcached-tuned (-R 1000), or the path "
                         "of another podcached (default: memcached)")
     parser.add_argument("--threads", type=int, default=1, help="threads of each server (default: 1)")
-    parser.add_argument("--memory", type=int, default=1024, help="-m of each server (default: 1024)")
+    parser.add_argument("--memory", type=int, default=memory_mb, help=f"-m of each server (default: {memory_mb})")
     parser.add_argument("--server-cpus", help="cores of the servers (default: the first ones)")
     parser.add_argument("--client-cpus", help="cores of the load (default: the last one)")
     parser.add_argument("--unix", action="store_true", help="Unix sockets instead of TCP")
     parser.add_argument("--json", metavar="FILE", help="write the figures to this file")
-    parser.add_argument("--quick", action="store_true", help="short runs: a first impression")
+
 
 
 def add_load(parser):
@@ -30,6 +30,7 @@ def add_load(parser):
     parser.add_argument("--value-bytes", type=int, help="(default: the workload's)")
     parser.add_argument("--connections", type=int, help="(default: the workload's)")
     parser.add_argument("--seconds", type=float, help="of each run")
+    parser.add_argument("--quick", action="store_true", help="short runs: a first impression")
 
 
 def do_compare(arguments):
@@ -49,6 +50,27 @@ def parser():
     command.add_argument("--pairs", type=int, help="runs of each server (default: 7)")
     command.add_argument("--plot", metavar="FILE.png", help="draw it")
     command.set_defaults(do=do_compare)
+    command = commands.add_parser("latency", help="percentiles at 50 and 80 % of the peer's peak, in an open loop")
+    add_servers(command)
+    add_load(command)
+    command.add_argument("--pairs", type=int, help="runs of each server (default: 7)")
+    command.add_argument("--histograms", metavar="FOLDER", help="write all percentiles, in HdrHistogram's text form")
+    command.set_defaults(do=lambda arguments: latency.run(arguments, say, report.print_table))
+    command = commands.add_parser("memory", help="bytes per item by RSS, filled past eviction")
+    add_servers(command)
+    command.add_argument("--size", action="append", metavar="KEY+VALUE",
+                         help="bytes of keys and values, repeatable (default: 20+30, 20+128, 38+230, 24+600)")
+    command.set_defaults(do=lambda arguments: memory.run(arguments, say, report.print_table))
+    command = commands.add_parser("hit-ratio", help="misses of replayed traces at equal RSS")
+    add_servers(command, 64)
+    command.add_argument("--generate", action="append", metavar="NAME", help="one of podcache-bench's generated traces, "
+                         "repeatable (default: all but ttl)")
+    command.add_argument("--keys", type=int, default=1_500_000, help="of generated traces (default: 1500000)")
+    command.add_argument("--requests", type=int, help="replayed of each trace (default: 4000000 generated, all of a file)")
+    command.add_argument("--trace", action="append", metavar="FILE", help="replay this file instead, repeatable")
+    command.add_argument("--format", help="of the files: podcache-bench replay --help lists them")
+    command.add_argument("--skip", type=int, default=0, help="requests of a file that only warm up (default: 0)")
+    command.set_defaults(do=lambda arguments: hit_ratio.run(arguments, say, report.print_table))
     command = commands.add_parser("instructions", help="instructions per operation by callgrind, against those recorded")
     command.add_argument("--record", action="store_true", help="these are the numbers from now on")
     command.add_argument("--profiles", metavar="FOLDER", help="keep callgrind's files, for callgrind_annotate")
