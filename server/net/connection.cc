@@ -11,6 +11,8 @@ namespace {
 constexpr int kMaxPieces = 64;
 // Of a large value in one turn, so that one upload does not keep the others waiting.
 constexpr std::size_t kMaxDirectBytes = 256U << 10;
+// Sent in one turn, so that one large reply doesn't either.
+constexpr std::size_t kMaxSentBytes = 512U << 10;
 }  // namespace
 
 Connection::Connection(std::unique_ptr<Transport> transport,
@@ -44,6 +46,7 @@ std::size_t Connection::footprint_bytes() const noexcept {
 }
 
 void Connection::OnReadable(TurnResources& turn) {
+  moved_bytes_ = 0;
   // Input that is already here comes first: what is kept stays bounded.
   if (!wants_read() || yielded_) return;
   const std::span<char> buffer = turn.receive_buffer;
@@ -72,7 +75,7 @@ void Connection::OnReadable(TurnResources& turn) {
       break;
   }
   Begin();
-  worker_->CountBytes(received.bytes, 0);
+  CountMoved(received.bytes, 0);
   const std::size_t into_item = std::min(received.bytes, direct);
   if (into_item > 0) Take(handler_->OnDirect(*worker_, into_item, Output(turn)));
   Consume(buffer.first(kept + received.bytes - into_item), turn);
@@ -81,6 +84,7 @@ void Connection::OnReadable(TurnResources& turn) {
 }
 
 void Connection::Resume(TurnResources& turn) {
+  moved_bytes_ = 0;
   if (!runnable()) return;
   Begin();
   Consume(tail_.bytes(), turn);
@@ -96,6 +100,7 @@ void Connection::OnStreamTick(TurnResources& turn) {
 }
 
 void Connection::OnWritable(TurnResources& turn) {
+  moved_bytes_ = 0;
   if (closed_) return;
   Flush(turn);
   End();
@@ -190,17 +195,28 @@ void Connection::Flush(TurnResources& turn) {
 IoStatus Connection::SendFrom(OutputBuffer& output) {
   iovec pieces[kMaxPieces];
   // A full batch of pieces may be followed by more; a short send may not.
-  while (true) {
-    const int count = output.FillIovec(pieces, kMaxPieces);
+  for (std::size_t left = kMaxSentBytes; left > 0;) {
+    int count = output.FillIovec(pieces, kMaxPieces);
     if (count == 0) return IoStatus::kOk;
     std::size_t offered = 0;
-    for (int i = 0; i < count; ++i) offered += pieces[i].iov_len;
+    for (int i = 0; i < count; ++i) {
+      pieces[i].iov_len = std::min(pieces[i].iov_len, left - offered);
+      offered += pieces[i].iov_len;
+      if (offered == left) count = i + 1;
+    }
     const IoResult sent = transport_->Send(pieces, count);
     if (sent.status != IoStatus::kOk) return sent.status;
-    worker_->CountBytes(0, sent.bytes);
+    CountMoved(0, sent.bytes);
     output.Consume(sent.bytes);
+    left -= sent.bytes;
     if (sent.bytes < offered) return IoStatus::kWouldBlock;
   }
+  return IoStatus::kWouldBlock;
+}
+
+void Connection::CountMoved(std::size_t received, std::size_t sent) noexcept {
+  moved_bytes_ += received + sent;
+  worker_->CountBytes(received, sent);
 }
 
 void Connection::UpdateThrottle(const TurnResources& turn) noexcept {

@@ -3,8 +3,8 @@
 // ready.
 //
 // A turn: one receive into the worker's buffer (a large value straight into item memory), the
-// handler consumes what it can, one send of all replies. Only leftovers belong to the connection:
-// an idle one holds no buffer at all.
+// handler consumes what it can, one send of all replies, of large ones a part. Only leftovers
+// belong to the connection: an idle one holds no buffer at all.
 //
 // Threads: one worker at a time. Between turns it may be given to another worker: alone when
 // Settled(), else together with the WorkerHandler its half-done state belongs to.
@@ -90,6 +90,8 @@ class Connection {
   std::size_t footprint_bytes() const noexcept;
   std::size_t tail_bytes() const noexcept { return tail_.capacity_bytes(); }
   std::size_t output_bytes() const noexcept { return output_.pending_bytes(); }
+  // Received and sent by the last call.
+  std::size_t moved_bytes() const noexcept { return moved_bytes_; }
 
  private:
   OutputBuffer& Output(TurnResources& turn) noexcept {
@@ -102,6 +104,7 @@ class Connection {
   void Begin() noexcept;
   void End() noexcept;
   void Flush(TurnResources& turn);
+  void CountMoved(std::size_t received, std::size_t sent) noexcept;
   IoStatus SendFrom(OutputBuffer& output);
   void UpdateThrottle(const TurnResources& turn) noexcept;
 
@@ -112,6 +115,7 @@ class Connection {
   InputTail tail_;
   OutputBuffer output_;
   std::span<char> direct_;
+  std::size_t moved_bytes_ = 0;
   bool yielded_ = false;
   bool throttled_ = false;
   bool peer_ended_ = false;

@@ -15,9 +15,6 @@ constexpr std::size_t kHandlerBytes = 384;
 constexpr std::size_t kMaxKeptReplyBytes = 1U << 20;
 // Changes smaller than this wait for company: the account is shared by all workers.
 constexpr std::int64_t kChargeStepBytes = 4096;
-// Connections that used up their budget go on this many at a time, so that hundreds of them do not
-// keep a small request waiting.
-constexpr int kResumesPerTurn = 4;
 
 }  // namespace
 
@@ -77,8 +74,8 @@ void Worker::Run() {
         [](void* self) { static_cast<Worker*>(self)->KickIdle(); }, this);
   }
   while (!ended_) {
-    loop_->RunTurn(runnable_.empty() && running_.empty());
-    ResumeRunnable();
+    loop_->RunTurn(waiting_.empty() && in_round_.empty());
+    ServeQueue();
     EndTurn();
   }
   receive_buffer_.reset();
@@ -103,6 +100,7 @@ void Worker::EndTurn() {
   if (own_handler_ != nullptr) own_handler_->EndTurn();
   for (const Adopted& adopted : adopted_) adopted.handler->EndTurn();
   ReportLingering();
+  slices_ = 0;
   if (!std::exchange(in_turn_, false)) return;
   if (reply_.capacity_bytes() > kMaxKeptReplyBytes) reply_ = OutputBuffer();
   const std::size_t buffer_bytes = settings_.receive_buffer_bytes + reply_.capacity_bytes();
@@ -113,21 +111,6 @@ void Worker::EndTurn() {
   SettleCharges(kChargeStepBytes);
   const auto busy = clock_.MonotonicNow() - turn_start_;
   stats_.AddTurn(static_cast<std::uint64_t>(busy.count()));
-}
-
-void Worker::ResumeRunnable() {
-  // What yields again waits until all the others have been resumed.
-  if (running_.empty()) running_.swap(runnable_);
-  if (running_.empty()) return;
-  BeginTurn();
-  for (int i = 0; i < kResumesPerTurn && !running_.empty(); ++i) {
-    Seat& seat = *running_.back();
-    running_.pop_back();
-    seat.queued = false;
-    TurnResources turn = Resources();
-    seat.connection->Resume(turn);
-    Review(seat);
-  }
 }
 
 void Worker::ServeStreams() {
@@ -148,8 +131,10 @@ void Worker::OnReadable(void* context) {
   self.BeginTurn();
   self.NoteActivity(seat);
   seat.connection->SetLastActive(Seconds(self.turn_start_));
+  if (!self.MayServe(seat)) return;
   TurnResources turn = self.Resources();
   seat.connection->OnReadable(turn);
+  UpdateGreed(seat);
   self.Review(seat);
 }
 
@@ -159,8 +144,10 @@ void Worker::OnWritable(void* context) {
   self.BeginTurn();
   // Else a reader slower than the idle timeout would be closed as soon as it has all of its reply.
   self.NoteActivity(seat);
+  if (!self.MayServe(seat)) return;
   TurnResources turn = self.Resources();
   seat.connection->OnWritable(turn);
+  UpdateGreed(seat);
   self.Review(seat);
 }
 
@@ -292,13 +279,10 @@ void Worker::Review(Seat& seat) {
   if (connection.closed()) return Close(seat);
   if (draining_ && connection.Idle()) return Close(seat, CloseReason::kShutdown);
   if (sharing_out_ && TryPassOn(seat)) return;
+  if (connection.runnable()) Enqueue(seat);
   UpdateWatches(seat);
   if (seat.connection->closed()) return Close(seat);
   UpdateAccounts(seat);
-  if (connection.runnable() && !seat.queued) {
-    seat.queued = true;
-    runnable_.push_back(&seat);
-  }
   if (connection.streaming() != seat.streaming) UpdateStreaming(seat);
 }
 
@@ -326,10 +310,11 @@ void Worker::UpdateWatches(Seat& seat) {
     watch.Stop();
     return true;
   };
-  const bool reads = update(seat.readable, connection.wants_read(), [&] {
+  // Who is in the queue will be called without being ready.
+  const bool reads = update(seat.readable, connection.wants_read() && !seat.queued, [&] {
     return seat.readable.StartReadable(*loop_, connection.descriptor(), &Worker::OnReadable, &seat);
   });
-  const bool writes = update(seat.writable, connection.wants_write(), [&] {
+  const bool writes = update(seat.writable, connection.wants_write() && !seat.queued, [&] {
     return seat.writable.StartWritable(*loop_, connection.descriptor(), &Worker::OnWritable, &seat);
   });
   // The kernel has no room left to watch it: a connection nobody wakes would hang for ever.
@@ -386,8 +371,8 @@ std::unique_ptr<Connection> Worker::Vacate(Seat& seat) {
     const auto forget = [&](std::vector<Seat*>& queue) {
       queue.erase(std::remove(queue.begin(), queue.end(), &seat), queue.end());
     };
-    forget(runnable_);
-    forget(running_);
+    forget(waiting_);
+    forget(in_round_);
   }
   if (seat.streaming) StopStreaming(seat);
   if (seat.tail_bytes > 0) exchange_.AddTailBytes(-static_cast<std::int64_t>(seat.tail_bytes));

@@ -133,6 +133,8 @@ class Worker {
     std::size_t charged_bytes = 0;
     std::size_t tail_bytes = 0;
     std::size_t output_bytes = 0;
+    // Calls for which it waits in line with others of its kind, because it has moved much lately.
+    std::uint8_t greed = 0;
     bool queued = false;
     bool streaming = false;
     bool counted_throttled = false;
@@ -153,8 +155,14 @@ class Worker {
   void Run();
   void BeginTurn();
   void EndTurn();
-  void ResumeRunnable();
   void ServeStreams();
+
+  // worker_fairness.cc
+  void ServeQueue();
+  bool MayServe(Seat& seat);
+  void Enqueue(Seat& seat);
+  void Serve(Seat& seat);
+  static void UpdateGreed(Seat& seat) noexcept;
 
   void OnInbox();
   void Handle(NewConnection& message);
@@ -224,8 +232,10 @@ class Worker {
   OutputBuffer reply_;
   Seat* first_ = nullptr;
   Seat* last_ = nullptr;
-  std::vector<Seat*> runnable_;
-  std::vector<Seat*> running_;
+  // Who waits for the next round, and for this one.
+  std::vector<Seat*> waiting_;
+  std::vector<Seat*> in_round_;
+  int slices_ = 0;  // Of greedy connections, in this turn.
   std::vector<Seat*> streaming_;
   std::vector<Adopted> adopted_;
   std::vector<std::unique_ptr<DatagramSeat>> datagrams_;

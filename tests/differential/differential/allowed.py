@@ -79,7 +79,7 @@ def reason(answers):
 
 
 def several_reasons(answers):
-    """Different lines may differ for different reasons, as those of all keys at the end do."""
+    """Different lines may differ for different reasons, as those of all keys at the end do; or one line for several."""
     if len(answers.theirs) != len(answers.ours) or (answers.their_end, answers.waiting) != (answers.our_end, False):
         return None
     found = set()
@@ -87,11 +87,29 @@ def several_reasons(answers):
         if same(other, mine):
             continue
         one = dataclasses.replace(answers, theirs=[other], ours=[mine])
-        words = next((words for words, applies in RULES if applies(one)), None)
+        words = next((words for words, applies in RULES if applies(one)), None) or several_in_a_line(one)
         if words is None:
             return None
         found.add(words)
     return " + ".join(sorted(found))
+
+
+def several_in_a_line(one):
+    """All that may differ where its cause is there, taken out of a single line."""
+    out = []
+    if changed_number(one):
+        out.append(rb" h[01]| fetch=\w+| [XWZ](?= |\r|$)| t\S+")
+    if one.had(rb" E\d"):
+        out.append(rb" c\S+")
+    if one.had(rb" [NT]-"):
+        out.append(rb"[t=](~\d+|0)(?= |\r|$)")
+    if not out:
+        return None
+    theirs = one.theirs[0]
+    for key in names.BINARY_KEYS:
+        theirs = theirs.replace(b" k" + key, b" k" + names.in_base64(key) + b" b")
+    taken_out = dataclasses.replace(one, theirs=[theirs])
+    return "several of these in one line" if alike_without(taken_out, b"|".join(out)) else None
 
 
 @rule("an over-long key in a retrieval line")
@@ -136,7 +154,7 @@ def signed_value(answers):
     if mine == NOT_A_NUMBER and (quiet or other is not None and re.match(rb"\d+|HD|VA", other) is not None):
         return True
     # What is left after one whose error nobody saw.
-    left = mine is not None and re.match(rb"VA (?s:.*)\r\n([+-]\d+| \d+|\d+ )\r\n", mine)
+    left = mine is not None and re.match(rb"VA(?s:.*)\r\n([+-]\d+| \d+|\d+ )\r\n", mine)
     return bool(left) and changed_number(answers)
 
 
@@ -175,13 +193,16 @@ def ms_swallows(answers):
 @rule("an item that a flag of a base64 request created or replaced")
 def base64_echo(answers):
     theirs = answers.theirs
-    for key in names.BINARY_KEYS:
+    for key in names.BINARY_KEYS + [b"N00"]:
         theirs = [line.replace(b" k" + key, b" k" + names.in_base64(key) + b" b") for line in theirs]
     return theirs != answers.theirs and all_same(theirs, answers.ours)
 
 
-@rule("`ma` with E, more digits than before")
+@rule("`ma` with E, more digits than before, or while an earlier reply is being sent")
 def arithmetic_cas(answers):
+    compared = {line[:2] for line in answers.first_difference() if line}
+    if answers.had(rb"^ma .* E\d") and answers.had(rb"^m[sad] .* C\d") and b"EX" in compared:
+        return True
     unique = re.compile(rb" c(\d+|CAS)| h[01]|(?<=^VALUE )(\S+ \d+ \d+) (\d+|CAS)(?=\r)")
     return answers.had(rb"^ma .* E\d") and [unique.sub(b"", line) for line in answers.theirs] == [
         unique.sub(b"", line) for line in answers.ours]
@@ -213,7 +234,7 @@ def early(answers):
 
 @rule("`t` of an item with a negative ttl")
 def born_expired(answers):
-    ttl = re.compile(rb"[t=](~4294967\d\d|0)(?= |\r|$)")
+    ttl = re.compile(rb"[t=](~42949\d{4}|~4294967\d\d|0)(?= |\r|$)")
     return answers.had(rb" [NT]-") and [ttl.sub(b"", line) for line in answers.theirs] == [
         ttl.sub(b"", line) for line in answers.ours]
 
@@ -244,7 +265,7 @@ def state_of_number(answers):
     return changed_number(answers) and alike_without(answers, rb" h[01]| fetch=\w+| [XWZ](?= |\r|$)| t\S+")
 
 
-@rule("`mg N E0`, `ma E0`")
+@rule("`mg N E0`, `ma E0`, `md x E0`")
 def no_cas_chosen(answers):
     return answers.had(rb" E0+[ \r\n]") and alike_without(answers, rb" c\S+| h[01]| fetch=\w+")
 
@@ -257,5 +278,15 @@ def long_opaque(answers):
 @rule("Touch, GAT, Stat with a value")
 def touch_with_value(answers):
     return answers.binary and any(
-        len(request) > 24 and request[1] in binary.TOUCH + (0x10,) and
-        len(request) > 24 + request[4] + int.from_bytes(request[2:4], "big") for request in answers.history)
+        len(request) >= 24 and request[1] in binary.TOUCH + (0x10,) and
+        int.from_bytes(request[8:12], "big") > request[4] + int.from_bytes(request[2:4], "big") for request in answers.history)
+
+
+@rule("an `ms` that is too large, with an over-long opaque")
+def too_large_and_opaque(answers):
+    return answers.has(rb"^ms .* O\S{32}") and b"SERVER_ERROR object too large for cache" in answers.theirs
+
+
+@rule("`watch`, dumps behind requests whose replies have just gone")
+def pipelined(answers):
+    return any(line is not None and line.startswith(b"ERROR cannot pipeline other commands") for line in answers.first_difference())

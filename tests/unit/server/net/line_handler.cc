@@ -13,22 +13,23 @@ namespace {
 constexpr std::size_t kBigPiece = 64U << 10;
 constexpr std::size_t kOutputBudget = 256U << 10;
 constexpr std::size_t kDirectPiece = 100'000;
+// `pin` may ask for.
+constexpr std::size_t kMostPinned = 4'000'000;
 
 class PinnedPattern final : public PinnedBytes {
  public:
-  PinnedPattern(std::size_t n, LineStats& stats) : bytes_(Pattern(n)), stats_(stats) {
-    ++stats_.pins_alive;
-  }
+  PinnedPattern(std::size_t n, LineStats& stats) : size_(n), stats_(stats) { ++stats_.pins_alive; }
   ~PinnedPattern() override { --stats_.pins_alive; }
-  std::size_t size() const noexcept override { return bytes_.size(); }
+  std::size_t size() const noexcept override { return size_; }
   int FillIovec(std::size_t offset, iovec* pieces, int max) const noexcept override {
-    if (max == 0 || offset == bytes_.size()) return 0;
-    pieces[0] = {const_cast<char*>(bytes_.data()) + offset, bytes_.size() - offset};
+    static const std::string bytes = Pattern(kMostPinned);
+    if (max == 0 || offset == size_) return 0;
+    pieces[0] = {const_cast<char*>(bytes.data()) + offset, size_ - offset};
     return 1;
   }
 
  private:
-  const std::string bytes_;
+  const std::size_t size_;
   LineStats& stats_;
 };
 
@@ -46,8 +47,13 @@ class LineWorker final : public WorkerHandler {
   void ConnectionClosed(const ConnectionInfo& info, CloseReason reason) noexcept override;
   void OnDatagram(std::uint8_t socket_tag, std::span<const char> requests,
                   std::size_t max_reply_bytes, OutputBuffer& output) override;
-  void EndTurn() noexcept override { ++turns_; }
+  void EndTurn() noexcept override {
+    ++turns_;
+    if (turn_bytes_ > stats_.most_turn_bytes.load()) stats_.most_turn_bytes.store(turn_bytes_);
+    turn_bytes_ = 0;
+  }
   void CountBytes(std::uint64_t received, std::uint64_t sent) noexcept override {
+    turn_bytes_ += received + sent;
     stats_.received += received;
     stats_.sent += sent;
   }
@@ -65,6 +71,7 @@ class LineWorker final : public WorkerHandler {
   LineStats& stats_;
   std::atomic<std::uint64_t> commands_{0};
   std::uint64_t turns_ = 0;
+  std::uint64_t turn_bytes_ = 0;
   std::map<std::uint64_t, std::string> uploads_;
 };
 

@@ -34,6 +34,8 @@ struct LineStats {
   std::atomic<std::uint64_t> received{0};
   std::atomic<std::uint64_t> sent{0};
   std::atomic<std::uint64_t> yields{0};
+  // Received and sent by one worker in one turn.
+  std::atomic<std::uint64_t> most_turn_bytes{0};
   // By CloseReason.
   std::array<std::atomic<std::uint64_t>, 4> closed{};
   // A call that broke a rule of request_handler.h.

@@ -1,0 +1,124 @@
+// Many clients that read or write all they can, beside one that asks for little. What is ready is
+// served in the next turn, so a bound on the work of a turn is one on how long it waits; bytes are
+// counted, not time.
+#include <gtest/gtest.h>
+#include <poll.h>
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "server/net/worker_pool.h"
+#include "tests/unit/server/net/line_handler.h"
+#include "tests/unit/server/net/test_client.h"
+
+namespace podcache::net {
+namespace {
+
+constexpr int kGreedy = 100;
+// Two slices of at most what is sent and received of one connection in a turn, and a small
+// request.
+constexpr std::uint64_t kMostTurnBytes = 2 * ((512U << 10) + (256U << 10)) + 1000;
+
+class FairnessTest : public ::testing::Test {
+ protected:
+  FairnessTest() : pool_(factory_, clock_, PoolSettings()) { EXPECT_TRUE(pool_.SetThreads(1)); }
+  ~FairnessTest() override {
+    stop_ = true;
+    if (drain_.joinable()) drain_.join();
+  }
+
+  TestClient Connect() {
+    std::unique_ptr<Transport> transport;
+    TestClient client = TestClient::Pair(transport, 1 << 20);
+    EXPECT_TRUE(pool_.Admit(transport, {}));
+    return client;
+  }
+  void Start(const std::string& request) {
+    for (int i = 0; i < kGreedy; ++i) greedy_.push_back(Connect());
+    for (TestClient& client : greedy_) ASSERT_TRUE(client.Send(request));
+    drain_ = std::thread([this] { Drain(); });
+    WaitUntilAllWereGreedy();
+  }
+  void Drain() {
+    std::vector<pollfd> ready;
+    for (TestClient& client : greedy_) ready.push_back({client.fd(), POLLIN, 0});
+    std::vector<char> bytes(1 << 20);
+    while (!stop_) {
+      ::poll(ready.data(), ready.size(), 10);
+      for (const pollfd& one : ready) {
+        if (one.revents != 0) ::recv(one.fd, bytes.data(), bytes.size(), MSG_DONTWAIT);
+      }
+    }
+  }
+  // What the greedy ones send again and again, from where they are in it.
+  void Upload(const std::string& request) {
+    std::vector<std::size_t> at(greedy_.size());
+    std::vector<char> answers(1 << 16);
+    while (!stop_) {
+      for (std::size_t i = 0; i < greedy_.size(); ++i) {
+        at[i] =
+            (at[i] + greedy_[i].SendSome(std::string_view(request).substr(at[i]))) % request.size();
+        ::recv(greedy_[i].fd(), answers.data(), answers.size(), MSG_DONTWAIT);
+      }
+    }
+  }
+  // At least once.
+  void WaitUntilAllWereGreedy() {
+    while (stats_.sent.load() + stats_.received.load() < kGreedy * (std::uint64_t{512} << 10)) {
+      std::this_thread::yield();
+    }
+    stats_.most_turn_bytes = 0;
+  }
+  void AskForLittle() {
+    TestClient small = Connect();
+    for (int i = 0; i < 300; ++i) {
+      ASSERT_TRUE(small.Send("hello\n"));
+      ASSERT_EQ(small.Receive(6), "hello\n");
+    }
+    EXPECT_GT(stats_.most_turn_bytes.load(), 0U);
+    EXPECT_LE(stats_.most_turn_bytes.load(), kMostTurnBytes);
+  }
+
+  LineStats stats_;
+  LineFactory factory_{stats_};
+  ManualClock clock_;
+  WorkerPool pool_;
+  std::vector<TestClient> greedy_;
+  std::atomic<bool> stop_{false};
+  std::thread drain_;
+};
+
+TEST_F(FairnessTest, ReadersOfRepliesMadeInManyTurns) {
+  Start("big 1000000000000\n");
+  AskForLittle();
+}
+
+TEST_F(FairnessTest, ReadersOfManyReplies) {
+  std::string requests;
+  for (int i = 0; i < 1000; ++i) requests += "pin 200000\n";
+  Start(requests);
+  AskForLittle();
+}
+
+TEST_F(FairnessTest, ReadersOfOneLargeReply) {
+  std::string requests;
+  for (int i = 0; i < 20; ++i) requests += "pin 3000000\n";
+  Start(requests);
+  AskForLittle();
+}
+
+TEST_F(FairnessTest, WritersOfLargeValues) {
+  for (int i = 0; i < kGreedy; ++i) greedy_.push_back(Connect());
+  const std::string request = "put 300000\n" + Pattern(300'000);
+  drain_ = std::thread([&] { Upload(request); });
+  WaitUntilAllWereGreedy();
+  AskForLittle();
+  stop_ = true;
+  drain_.join();
+}
+
+}  // namespace
+}  // namespace podcache::net
