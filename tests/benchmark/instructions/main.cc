@@ -35,14 +35,13 @@ struct Received {
   std::vector<std::string> keys;
 };
 
-std::vector<Received> Record(RequestSource& source, std::uint64_t operations) {
+std::vector<Received> Record(const Items& items, RequestSource& source, std::uint64_t operations) {
   std::vector<Received> stream;
   Batch batch;
   for (std::uint64_t n = 0; n < operations && source.Next(batch); n += batch.items.size()) {
     Received received;
     received.bytes.assign(batch.bytes.data(), batch.bytes.size());
     received.requests.assign(batch.requests.begin(), batch.requests.end());
-    const Items items(kKeyBytes, 0);
     for (const std::uint64_t item : batch.items) {
       std::string key = items.FirstKey();
       items.WriteDigits(key.data() + key.size() - Items::kDigits, item);
@@ -168,11 +167,11 @@ int Main(const Workload& workload, bool engine) {
     part = std::make_unique<SessionPart>();
   }
   EveryItemSource fill(items, {Verb::kSet, 1}, 50, workload.value_bytes, 0, kKeys);
-  part->Run(Record(fill, kKeys));
+  part->Run(Record(items, fill, kKeys));
   CycleSource source(items, workload, ItemPicker(kKeys, 0, 1), 0);
   // The first run brings buffers to their size.
-  part->Run(Record(source, kOperations / 10));
-  const std::vector<Received> stream = Record(source, kOperations);
+  part->Run(Record(items, source, kOperations / 10));
+  const std::vector<Received> stream = Record(items, source, kOperations);
   std::uint64_t operations = 0;
   std::uint64_t checksum = 0;
   for (const Received& received : stream) {

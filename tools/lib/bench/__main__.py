@@ -4,7 +4,7 @@ import json
 import sys
 import time
 
-from . import compare, hit_ratio, instructions, latency, memory, report, smoke
+from . import compare, engine, hit_ratio, instructions, latency, memory, profile, report, smoke
 
 
 def say(text):
@@ -71,6 +71,15 @@ def parser():
     command.add_argument("--format", help="of the files: podcache-bench replay --help lists them")
     command.add_argument("--skip", type=int, default=0, help="requests of a file that only warm up (default: 0)")
     command.set_defaults(do=lambda arguments: hit_ratio.run(arguments, say, report.print_table))
+    command = commands.add_parser("profile", help="where a server's time goes, by perf")
+    add_servers(command)
+    add_load(command)
+    command.add_argument("--server", default="podcached", help="or podcached-no-engine, stub, or what --peer takes")
+    command.set_defaults(do=lambda arguments: profile.run(arguments, say, report.print_table), pairs=None)
+    command = commands.add_parser("engine", help="the store alone: operations by CPU second, 100 thousand and 10 million keys")
+    command.add_argument("--quick", action="store_true", help="100 thousand keys only")
+    command.add_argument("--json", metavar="FILE", help="write the figures to this file")
+    command.set_defaults(do=lambda arguments: engine.run(arguments, say, report.print_table))
     command = commands.add_parser("instructions", help="instructions per operation by callgrind, against those recorded")
     command.add_argument("--record", action="store_true", help="these are the numbers from now on")
     command.add_argument("--profiles", metavar="FOLDER", help="keep callgrind's files, for callgrind_annotate")

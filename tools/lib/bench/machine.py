@@ -2,6 +2,9 @@
 import contextlib
 import os
 import platform
+import subprocess
+
+from .places import TOP
 
 CONGESTION = "/proc/sys/net/ipv4/tcp_congestion_control"
 
@@ -20,8 +23,15 @@ def cpu_model():
     return text
 
 
+def revision():
+    """The commit, with a + where something has been changed since."""
+    git = subprocess.run(["git", "-C", TOP, "describe", "--always", "--dirty=+"], capture_output=True, text=True)
+    return git.stdout.strip() or "unknown"
+
+
 def description():
     return {
+        "revision": revision(),
         "cpu": cpu_model(),
         "cores": os.cpu_count(),
         "kernel": platform.release(),

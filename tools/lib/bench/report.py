@@ -25,7 +25,7 @@ def print_table(lines):
 def print_comparison(report):
     about = report["machine"]
     print(f"\n{about['cpu']}, {about['cores']} cores, Linux {about['kernel']}, load {about['load_average']}")
-    print(f"{about['ours']} against {about['peer']}; {about['server_threads']} threads on cores {about['server_cpus']}, client on "
+    print(f"{about['ours']} at {about['revision']} against {about['peer']}; {about['server_threads']} threads on cores {about['server_cpus']}, client on "
           f"{about['client_cpus']}, {about['transport']}, {about['congestion_control']}, {about['keys']} keys, "
           f"-m {about['memory_mb']}")
     print("Server CPU µs per operation; ratio = peer : ours, median of "
