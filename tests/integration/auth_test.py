@@ -56,6 +56,7 @@ class Table(unittest.TestCase):
                 client.close()
 
     def test_answers(self):
+        """S21 and its kind."""
         with tempfile.TemporaryDirectory() as folder:
             users = os.path.join(folder, "users")
             with open(users, "w") as file:

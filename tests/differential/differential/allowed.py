@@ -119,7 +119,9 @@ def over_long_key(answers):
 
 @rule("a line above 2048 bytes that comes in one read")
 def long_line(answers):
-    return answers.our_end and not answers.their_end and re.search(rb"[^\n]{2049}", b"".join(answers.group)) is not None
+    if not answers.our_end or re.search(rb"[^\n]{2049}", b"".join(answers.group)) is None:
+        return False
+    return not answers.their_end or answers.ours == answers.theirs[:len(answers.ours)]  # They met a quit behind it.
 
 
 @rule("replies before a line or packet that closes the connection")
