@@ -6,6 +6,7 @@
 #include "common/base/check.h"
 #include "server/command/answer.h"
 #include "server/protocol/scan.h"
+#include "server/protocol/usual_lines.h"
 #include "server/reply_session.h"
 #include "server/session_turn.h"
 #include "server/watch_session.h"
@@ -108,7 +109,12 @@ TextSession::Step TextSession::Advance(Turn& turn) {
 }
 
 TextSession::Step TextSession::OnRequest(Turn& turn) {
+  if (TakeUsualGets(turn)) return Step::kGoOn;
   protocol::Request request;
+  if (const std::size_t taken = protocol::TakeUsualSet(turn.rest(), request)) {
+    turn.at += taken;
+    return RunRequest(turn, request);
+  }
   const protocol::ParseResult parsed = protocol::TextParser::Parse(turn.rest(), request);
   turn.at += parsed.consumed;
   switch (parsed.status) {
@@ -137,6 +143,29 @@ TextSession::Step TextSession::OnRequest(Turn& turn) {
   return Step::kGoOn;
 }
 
+bool TextSession::TakeUsualGets(Turn& turn) {
+  const std::uint32_t before = turn.used;
+  command::GetBatch& gets = turn.worker.gets();
+  std::string_view key;
+  while (const std::size_t taken = protocol::TakeUsualGet(turn.rest(), key)) {
+    if (turn.used == before) {
+      turn.worker.meta_gets().Flush(turn.output);
+      if (!gets.Accepts({})) gets.Flush(turn.output);
+    }
+    turn.at += taken;
+    ++turn.used;
+    gets.Add(key, {});
+    gets.EndLine(turn.output);
+    turn.worker.CountRequest(CommandClass::kGet);
+    if (gets.full()) {
+      gets.Flush(turn.output);
+      break;
+    }
+    if (turn.used >= turn.worker.requests_per_turn()) break;
+  }
+  return turn.used != before;
+}
+
 TextSession::Step TextSession::StartKeys(Turn& turn, const protocol::Request& request) {
   verb_ = request.verb;
   read_options_ = turn.worker.executor().ReadOptionsFor(request);
@@ -149,7 +178,20 @@ TextSession::Step TextSession::StartKeys(Turn& turn, const protocol::Request& re
 
 TextSession::Step TextSession::OnKeys(Turn& turn) {
   command::GetBatch& gets = turn.worker.gets();
+  std::string_view key;
   while (true) {
+    while (!gets.full()) {
+      const std::size_t taken = protocol::TakeUsualKey(turn.rest(), key);
+      if (taken == 0) break;
+      turn.at += taken;
+      ++line_keys_;
+      gets.Add(key, read_options_);
+    }
+    if (gets.full()) {
+      gets.Flush(turn.output);
+      ++turn.used;
+      return Step::kGoOn;
+    }
     const protocol::KeyResult next = protocol::TextParser::NextKey(turn.rest());
     turn.at += next.consumed;
     switch (next.status) {

@@ -60,6 +60,8 @@ class TextSession final : public net::ConnectionHandler {
   Step OnSkip(Turn& turn);
   Step OnSkipLine(Turn& turn);
 
+  // Lines with one key each, as many as there are in a row.
+  bool TakeUsualGets(Turn& turn);
   Step StartKeys(Turn& turn, const protocol::Request& request);
   Step StartValue(Turn& turn, const protocol::Request& request);
   Step RunRequest(Turn& turn, const protocol::Request& request);

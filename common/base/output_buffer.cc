@@ -22,22 +22,6 @@ OutputBuffer& OutputBuffer::operator=(OutputBuffer&& other) noexcept {
   return *this;
 }
 
-char* OutputBuffer::Reserve(std::size_t n) {
-  if (capacity_ - size_ < n) Grow(size_ + n);
-  return data_.get() + size_;
-}
-
-void OutputBuffer::Commit(std::size_t n) noexcept {
-  PODCACHE_DCHECK(n <= capacity_ - size_);
-  size_ += n;
-}
-
-void OutputBuffer::Append(std::string_view bytes) {
-  if (bytes.empty()) return;
-  std::memcpy(Reserve(bytes.size()), bytes.data(), bytes.size());
-  Commit(bytes.size());
-}
-
 void OutputBuffer::AppendPinned(std::unique_ptr<PinnedBytes> payload) {
   pins_.push_back(Pin{size_, 0, std::move(payload)});
 }
@@ -48,8 +32,8 @@ void OutputBuffer::Rewind(const Mark& mark) noexcept {
   pins_.resize(mark.pins);
 }
 
-std::size_t OutputBuffer::pending_bytes() const noexcept {
-  std::size_t total = size_ - consumed_;
+std::size_t OutputBuffer::pinned_bytes() const noexcept {
+  std::size_t total = 0;
   for (std::size_t i = first_pin_; i < pins_.size(); ++i) {
     total += pins_[i].payload->size() - pins_[i].consumed;
   }

@@ -10,10 +10,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include "common/base/check.h"
 
 namespace podcache {
 
@@ -35,9 +38,19 @@ class OutputBuffer {
 
   // Returns room for at least n bytes; only the first `Commit`ted ones become part of the output.
   // The pointer is valid until the next non-const call.
-  char* Reserve(std::size_t n);
-  void Commit(std::size_t n) noexcept;
-  void Append(std::string_view bytes);
+  char* Reserve(std::size_t n) {
+    if (capacity_ - size_ < n) Grow(size_ + n);
+    return data_.get() + size_;
+  }
+  void Commit(std::size_t n) noexcept {
+    PODCACHE_DCHECK(n <= capacity_ - size_);
+    size_ += n;
+  }
+  void Append(std::string_view bytes) {
+    if (bytes.empty()) return;
+    std::memcpy(Reserve(bytes.size()), bytes.data(), bytes.size());
+    Commit(bytes.size());
+  }
   void AppendPinned(std::unique_ptr<PinnedBytes> payload);
 
   // A position to come back to: a torn read or a failed command takes its partial reply back.
@@ -50,7 +63,9 @@ class OutputBuffer {
   void Rewind(const Mark& mark) noexcept;
 
   // Bytes not yet consumed, pinned ones included.
-  std::size_t pending_bytes() const noexcept;
+  std::size_t pending_bytes() const noexcept {
+    return size_ - consumed_ + (pins_.empty() ? 0 : pinned_bytes());
+  }
   bool empty() const noexcept { return pending_bytes() == 0; }
   // Pieces for writev; `max` at most IOV_MAX.
   int FillIovec(iovec* pieces, int max) const noexcept;
@@ -70,6 +85,7 @@ class OutputBuffer {
     std::unique_ptr<PinnedBytes> payload;
   };
   void Grow(std::size_t needed);
+  std::size_t pinned_bytes() const noexcept;
 
   std::unique_ptr<char[]> data_;
   std::size_t capacity_ = 0;

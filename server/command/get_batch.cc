@@ -3,7 +3,6 @@
 #include <cstring>
 #include <utility>
 
-#include "common/base/check.h"
 #include "server/protocol/encoders.h"
 
 namespace podcache::command {
@@ -11,20 +10,7 @@ namespace podcache::command {
 using protocol::kEndLine;
 using protocol::kLineEnd;
 
-void GetBatch::Add(std::string_view key, const store::ReadOptions& options) noexcept {
-  batch_.Add(key, options);
-}
-
-void GetBatch::EndLine(OutputBuffer& output) {
-  if (batch_.size() == 0) {
-    output.Append(kEndLine);
-  } else {
-    line_ends_ |= 1U << (batch_.size() - 1);
-  }
-}
-
-void GetBatch::Flush(OutputBuffer& output) {
-  if (batch_.size() == 0) return;
+void GetBatch::Run(OutputBuffer& output) {
   output_ = &output;
   next_ = 0;
   batch_.LookUp(*this);
@@ -46,9 +32,15 @@ char* GetBatch::Begin(std::size_t index, const store::ItemMeta& meta) {
 }
 
 void GetBatch::End(std::size_t index, const store::ItemMeta&) {
-  std::memcpy(value_end_, kLineEnd.data(), kLineEnd.size());
-  output_->Commit(static_cast<std::size_t>(value_end_ - item_start_) + kLineEnd.size());
-  FinishItem(index);
+  char* end = value_end_;
+  std::memcpy(end, kLineEnd.data(), kLineEnd.size());
+  end += kLineEnd.size();
+  if (EndsLine(index)) {
+    std::memcpy(end, kEndLine.data(), kEndLine.size());
+    end += kEndLine.size();
+  }
+  output_->Commit(static_cast<std::size_t>(end - item_start_));
+  next_ = index + 1;
 }
 
 void GetBatch::Pinned(std::size_t index, const store::ItemMeta& meta,
@@ -61,18 +53,13 @@ void GetBatch::Pinned(std::size_t index, const store::ItemMeta& meta,
   output_->Commit(static_cast<std::size_t>(end - start));
   output_->AppendPinned(std::move(value));
   output_->Append(kLineEnd);
-  FinishItem(index);
+  EndLinesBefore(index + 1);
 }
 
 void GetBatch::EndLinesBefore(std::size_t index) {
   for (; next_ < index; ++next_) {
-    if ((line_ends_ >> next_ & 1U) != 0) output_->Append(kEndLine);
+    if (EndsLine(next_)) output_->Append(kEndLine);
   }
-}
-
-void GetBatch::FinishItem(std::size_t index) {
-  PODCACHE_DCHECK(index == next_);
-  EndLinesBefore(index + 1);
 }
 
 }  // namespace podcache::command

@@ -12,6 +12,7 @@
 
 #include "common/base/output_buffer.h"
 #include "server/command/key_batch.h"
+#include "server/protocol/encoders.h"
 #include "server/store/store.h"
 
 namespace podcache::command {
@@ -27,21 +28,32 @@ class GetBatch final : private store::ValueSink {
   bool full() const noexcept { return batch_.full(); }
 
   // Neither when full nor with options that are not accepted.
-  void Add(std::string_view key, const store::ReadOptions& options) noexcept;
+  void Add(std::string_view key, const store::ReadOptions& options) noexcept {
+    batch_.Add(key, options);
+  }
   // The retrieval line of the last added key is complete. With no key pending, its keys were
   // flushed before.
-  void EndLine(OutputBuffer& output);
+  void EndLine(OutputBuffer& output) {
+    if (batch_.size() == 0) {
+      output.Append(protocol::kEndLine);
+    } else {
+      line_ends_ |= 1U << (batch_.size() - 1);
+    }
+  }
   // Looks up what is pending and writes the replies.
-  void Flush(OutputBuffer& output);
+  void Flush(OutputBuffer& output) {
+    if (batch_.size() != 0) Run(output);
+  }
 
  private:
+  void Run(OutputBuffer& output);
   char* Begin(std::size_t index, const store::ItemMeta& meta) override;
   void End(std::size_t index, const store::ItemMeta& meta) override;
   void Pinned(std::size_t index, const store::ItemMeta& meta,
               std::unique_ptr<PinnedBytes> value) override;
   // Ends the lines whose last keys, before `index`, were misses.
   void EndLinesBefore(std::size_t index);
-  void FinishItem(std::size_t index);
+  bool EndsLine(std::size_t index) const noexcept { return (line_ends_ >> index & 1U) != 0; }
 
   KeyBatch batch_;
   std::uint32_t line_ends_ = 0;  // Bit i: key i is the last of its line.

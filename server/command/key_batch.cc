@@ -2,17 +2,9 @@
 
 #include <algorithm>
 
-#include "common/base/check.h"
-
 namespace podcache::command {
 
 using metrics::Counter;
-
-void KeyBatch::Add(std::string_view key, const store::ReadOptions& options) noexcept {
-  PODCACHE_DCHECK(!full() && Accepts(options));
-  options_ = options;
-  keys_[count_++] = session_.MakeKey(key);
-}
 
 void KeyBatch::LookUp(store::ValueSink& sink) {
   const std::span<const store::Key> keys(keys_.data(), count_);

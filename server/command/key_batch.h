@@ -11,6 +11,7 @@
 #include <span>
 #include <string_view>
 
+#include "common/base/check.h"
 #include "server/command/event_log.h"
 #include "server/command/prefix_stats.h"
 #include "server/metrics/worker_counters.h"
@@ -36,7 +37,11 @@ class KeyBatch {
   const store::ReadOptions& options() const noexcept { return options_; }
 
   // Neither when full nor with options that are not accepted.
-  void Add(std::string_view key, const store::ReadOptions& options) noexcept;
+  void Add(std::string_view key, const store::ReadOptions& options) noexcept {
+    PODCACHE_DCHECK(!full() && Accepts(options));
+    options_ = options;
+    keys_[count_++] = session_.MakeKey(key);
+  }
   // Tells watchers, looks the keys up and counts what came of them. They stay until Clear.
   void LookUp(store::ValueSink& sink);
   void Clear() noexcept { count_ = 0; }

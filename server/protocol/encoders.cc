@@ -88,8 +88,33 @@ char* Put(char* at, std::string_view bytes) noexcept {
   return at + bytes.size();
 }
 
-char* PutNumber(char* at, std::uint64_t number) noexcept {
-  return std::to_chars(at, at + kMaxDigits, number).ptr;
+// Most numbers in replies are flags and lengths of few digits.
+inline char* PutNumber(char* at, std::uint64_t number) noexcept {
+  if (number < 10) {
+    *at = static_cast<char>('0' + number);
+    return at + 1;
+  }
+  if (number >= 1000) return std::to_chars(at, at + kMaxDigits, number).ptr;
+  const auto digits = static_cast<std::uint32_t>(number);
+  if (digits >= 100) *at++ = static_cast<char>('0' + digits / 100);
+  *at = static_cast<char>('0' + digits / 10 % 10);
+  at[1] = static_cast<char>('0' + digits % 10);
+  return at + 2;
+}
+
+// A call of memcpy costs more than a short key.
+char* PutKey(char* at, std::string_view key) noexcept {
+  constexpr std::size_t kWord = 8;
+  const char* const from = key.data();
+  const std::size_t n = key.size();
+  if (n < kWord) {
+    for (std::size_t i = 0; i < n; ++i) at[i] = from[i];
+    return at + n;
+  }
+  // The last word overlaps the one before.
+  for (std::size_t i = 0; i < n - kWord; i += kWord) std::memcpy(at + i, from + i, kWord);
+  std::memcpy(at + n - kWord, from + n - kWord, kWord);
+  return at + n;
 }
 
 }  // namespace
@@ -103,7 +128,7 @@ char* WriteValueHeader(char* at, std::string_view key, std::uint32_t client_flag
                        std::uint64_t value_bytes, const std::uint64_t* cas) noexcept {
   PODCACHE_DCHECK(key.size() <= kMaxKeyBytes);
   at = Put(at, "VALUE ");
-  at = Put(at, key);
+  at = PutKey(at, key);
   *at++ = ' ';
   at = PutNumber(at, client_flags);
   *at++ = ' ';

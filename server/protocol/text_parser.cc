@@ -52,10 +52,12 @@ bool IsKey(std::string_view token) noexcept {
 
 // The word of a retrieval line: "get ", "gets ", "gat ", "gats ".
 std::optional<Verb> RetrievalVerb(std::string_view input) noexcept {
-  if (input.size() < 4 || input[0] != 'g') return std::nullopt;
-  const std::size_t word = input[3] == ' ' ? 3 : input[3] == 's' ? 4 : 0;
-  if (word == 0 || input.size() <= word || input[word] != ' ') return std::nullopt;
-  return FindVerb(input.substr(0, word));
+  if (!input.starts_with('g')) return std::nullopt;
+  if (input.starts_with("get ")) return Verb::kGet;
+  if (input.starts_with("gets ")) return Verb::kGets;
+  if (input.starts_with("gat ")) return Verb::kGat;
+  if (input.starts_with("gats ")) return Verb::kGats;
+  return std::nullopt;
 }
 
 // Every key of a whole line: at least one, none over-long.

@@ -102,7 +102,7 @@ TEST(TextParserTest, EveryVerbIsKnownAndNothingElse) {
 
 // What else is on the line is for MetaParser.
 TEST(TextParserTest, MetaLinesAreFound) {
-  for (const std::string line : {"mg", "mg k v", "ms k 2 z", "md k", "ma k", "mn", "me k"}) {
+  for (const std::string line : {"mg ", "mg k v", "ms k 2 z", "md k", "ma k", "mn", "me k"}) {
     for (const char* end : {"\r\n", "\n"}) {
       const ParseResult result = Parse(line + end + "mn\r\n");
       EXPECT_EQ(result.status, ParseStatus::kMeta) << line;
