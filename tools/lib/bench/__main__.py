@@ -4,7 +4,7 @@ import json
 import sys
 import time
 
-from . import compare, engine, hit_ratio, instructions, latency, memory, profile, report, smoke
+from . import compare, engine, hit_ratio, instructions, latency, memory, profile, report, resize, smoke
 
 
 def say(text):
@@ -76,6 +76,15 @@ def parser():
     add_load(command)
     command.add_argument("--server", default="podcached", help="or podcached-no-engine, stub, or what --peer takes")
     command.set_defaults(do=lambda arguments: profile.run(arguments, say, report.print_table), pairs=None)
+    command = commands.add_parser("resize", help="a live resize down and up under load: how long, and what clients feel")
+    command.add_argument("--memory", type=int, default=4096, metavar="MB", help="the larger limit (default: 4096)")
+    command.add_argument("--to", type=int, default=1024, metavar="MB", help="the smaller one (default: 1024)")
+    command.add_argument("--threads", type=int, default=1, help="of the server (default: 1)")
+    command.add_argument("--workload", default="memtier-1-10:1", help="(default: memtier-1-10:1)")
+    command.add_argument("--rate", type=float, default=10_000, help="requests a second (default: 10000)")
+    command.add_argument("--seconds", type=float, default=4, help="of each phase (default: 4)")
+    command.add_argument("--json", metavar="FILE", help="write the figures to this file")
+    command.set_defaults(do=lambda arguments: resize.run(arguments, say, report.print_table))
     command = commands.add_parser("engine", help="the store alone: operations by CPU second, 100 thousand and 10 million keys")
     command.add_argument("--quick", action="store_true", help="100 thousand keys only")
     command.add_argument("--json", metavar="FILE", help="write the figures to this file")
