@@ -101,6 +101,7 @@ void Worker::EndTurn() {
   for (const Adopted& adopted : adopted_) adopted.handler->EndTurn();
   ReportLingering();
   slices_ = 0;
+  turn_bytes_ = 0;
   if (!std::exchange(in_turn_, false)) return;
   if (reply_.capacity_bytes() > kMaxKeptReplyBytes) reply_ = OutputBuffer();
   const std::size_t buffer_bytes = settings_.receive_buffer_bytes + reply_.capacity_bytes();
@@ -134,7 +135,7 @@ void Worker::OnReadable(void* context) {
   if (!self.MayServe(seat)) return;
   TurnResources turn = self.Resources();
   seat.connection->OnReadable(turn);
-  UpdateGreed(seat);
+  self.UpdateGreed(seat);
   self.Review(seat);
 }
 
@@ -147,7 +148,7 @@ void Worker::OnWritable(void* context) {
   if (!self.MayServe(seat)) return;
   TurnResources turn = self.Resources();
   seat.connection->OnWritable(turn);
-  UpdateGreed(seat);
+  self.UpdateGreed(seat);
   self.Review(seat);
 }
 

@@ -162,7 +162,8 @@ class Worker {
   bool MayServe(Seat& seat);
   void Enqueue(Seat& seat);
   void Serve(Seat& seat);
-  static void UpdateGreed(Seat& seat) noexcept;
+  void UpdateGreed(Seat& seat) noexcept;
+  bool IsGreedy(const Seat& seat) const noexcept;
 
   void OnInbox();
   void Handle(NewConnection& message);
@@ -235,7 +236,9 @@ class Worker {
   // Who waits for the next round, and for this one.
   std::vector<Seat*> waiting_;
   std::vector<Seat*> in_round_;
-  int slices_ = 0;  // Of greedy connections, in this turn.
+  // In this turn: calls of greedy connections, and what all have moved.
+  int slices_ = 0;
+  std::size_t turn_bytes_ = 0;
   std::vector<Seat*> streaming_;
   std::vector<Adopted> adopted_;
   std::vector<std::unique_ptr<DatagramSeat>> datagrams_;

@@ -203,7 +203,7 @@ def base64_echo(answers):
 @rule("`ma` with E, more digits than before, or while an earlier reply is being sent")
 def arithmetic_cas(answers):
     compared = {line[:2] for line in answers.first_difference() if line}
-    if answers.had(rb"^ma .* E\d") and answers.had(rb"^m[sad] .* C\d") and b"EX" in compared:
+    if answers.had(rb"^ma .* E\d") and answers.had(rb"^m[sad] .* C\d|^cas ") and b"EX" in compared:
         return True
     unique = re.compile(rb" c(\d+|CAS)| h[01]|(?<=^VALUE )(\S+ \d+ \d+) (\d+|CAS)(?=\r)")
     return answers.had(rb"^ma .* E\d") and [unique.sub(b"", line) for line in answers.theirs] == [
@@ -282,6 +282,12 @@ def touch_with_value(answers):
     return answers.binary and any(
         len(request) >= 24 and request[1] in binary.TOUCH + (0x10,) and
         int.from_bytes(request[8:12], "big") > request[4] + int.from_bytes(request[2:4], "big") for request in answers.history)
+
+
+@rule("an illegal header")
+def refused_at_once(answers):
+    other, mine = answers.first_difference()
+    return answers.binary and other is None and mine is not None and re.search(rb"status=(81|04)", mine) is not None
 
 
 @rule("an `ms` that is too large, with an over-long opaque")
