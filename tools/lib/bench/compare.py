@@ -6,14 +6,17 @@ of the pairs, the spread their range by the median. Costs are user and system ti
 (keys got, sets) that completed meanwhile.
 """
 import contextlib
+import signal
 import statistics
 import subprocess
+import time
 
 from . import client, machine, servers
 
 WORKLOADS = ("memtier-1-10:1", "memtier-1-10:50", "memtier-1-10:100", "get8", "mget50", "mget50-sets", "set50")
 MAX_STEAL = 0.01
 MAX_DISCARDED = 3  # For each pair that is wanted.
+PERF_START_SECONDS = 0.5
 RECEIVES = ("read", "readv", "recvfrom", "recvmsg")
 
 
@@ -94,15 +97,18 @@ def requests_per_receive(plan, workload, server):
     """Requests by receiving system calls, of a run of its own; None where the kernel does not count those."""
     events = ",".join(f"syscalls:sys_enter_{name}" for name in RECEIVES)
     try:
-        perf = subprocess.Popen(["perf", "stat", "-x,", "-e", events, "-p", str(server.pid), "sleep", "1.2"],
+        perf = subprocess.Popen(["perf", "stat", "-x,", "-e", events, "-p", str(server.pid)],
                                 stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     except OSError:
         return None
-    report = client.run("load", server, plan.client_cpus, **plan.shape(workload), warm_up=0.1, seconds=1.3)
+    time.sleep(PERF_START_SECONDS)
+    # Without warming up: what is counted here is what the server received.
+    report = client.run("load", server, plan.client_cpus, **plan.shape(workload), warm_up=0, seconds=1)
+    perf.send_signal(signal.SIGINT)
     _, text = perf.communicate()
     counts = [line.split(",")[0] for line in text.splitlines() if "syscalls:" in line]
     calls = sum(int(count) for count in counts if count.isdigit())
-    return report["requests"] / report["seconds"] * 1.2 / calls if calls else None
+    return report["requests"] / calls if calls else None
 
 
 def measure(plan, workload, peer_kind, say):
