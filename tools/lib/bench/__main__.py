@@ -1,6 +1,7 @@
 """python3 -m bench …: called by tools/bench, which has built everything."""
 import argparse
 import json
+import signal
 import sys
 import time
 
@@ -99,8 +100,13 @@ def parser():
     return main
 
 
+def interrupt(*_):
+    raise KeyboardInterrupt
+
+
 def main():
     arguments = parser().parse_args()
+    signal.signal(signal.SIGTERM, interrupt)  # Servers are stopped and the kernel's setting put back then, too.
     result = arguments.do(arguments)
     if getattr(arguments, "json", None):
         with open(arguments.json, "w") as file:
