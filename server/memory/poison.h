@@ -28,10 +28,15 @@ inline void Unpoison(const void* p, std::size_t bytes) noexcept {
   __asan_unpoison_memory_region(p, bytes);
 }
 inline bool IsPoisoned(const void* p) noexcept { return __asan_address_is_poisoned(p) != 0; }
+// Any of it.
+inline bool IsPoisoned(const char* p, std::size_t bytes) noexcept {
+  return __asan_region_is_poisoned(const_cast<char*>(p), bytes) != nullptr;
+}
 #else
 inline void Poison(const void*, std::size_t) noexcept {}
 inline void Unpoison(const void*, std::size_t) noexcept {}
 inline bool IsPoisoned(const void*) noexcept { return false; }
+inline bool IsPoisoned(const char*, std::size_t) noexcept { return false; }
 #endif
 
 }  // namespace podcache::memory

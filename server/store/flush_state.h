@@ -19,7 +19,7 @@ class FlushState {
  public:
   std::uint32_t epoch() const noexcept { return epoch_.load(std::memory_order_acquire); }
   // True while items of an older epoch may still be found: then readers compare epochs.
-  bool sweep_pending() const noexcept { return sweep_pending_.load(std::memory_order_relaxed); }
+  bool sweep_pending() const noexcept { return sweep_pending_.load(std::memory_order_acquire); }
 
   void FireIfDue(std::int64_t now_seconds) noexcept {
     if (now_seconds >= due_.load(std::memory_order_relaxed)) Fire(now_seconds);
@@ -38,7 +38,7 @@ class FlushState {
   void SweepDone(std::uint32_t epoch) noexcept {
     MutexLock lock(mutex_);
     if (epoch == epoch_.load(std::memory_order_relaxed))
-      sweep_pending_.store(false, std::memory_order_relaxed);
+      sweep_pending_.store(false, std::memory_order_release);
   }
 
  private:

@@ -17,19 +17,18 @@ constexpr std::uint64_t kTargetLoad = 72;
 constexpr std::uint32_t kGrowthDivisor = 8;
 
 // Puts an entry into the first free slot from its home on. False when the array is full.
-bool Place(Bucket* buckets, std::uint32_t count, std::uint32_t home, const Slot& entry) noexcept {
+bool Place(BucketArray array, Slot::Word entry) noexcept {
+  const std::uint32_t home = array.Home(Slot::TagOf(entry));
   std::uint32_t i = home;
-  for (std::uint32_t probes = 0; probes < count; ++probes) {
-    for (Slot& slot : buckets[i].slots) {
+  for (std::uint32_t probes = 0; probes < array.count(); ++probes) {
+    for (Slot& slot : array[i].slots) {
       if (!slot.empty()) continue;
-      slot = entry;
-      for (std::uint32_t passed = home; passed != i;
-           passed = passed + 1 == count ? 0 : passed + 1) {
-        ++buckets[passed].passed;
-      }
+      slot.Store(entry);
+      for (std::uint32_t passed = home; passed != i; passed = array.After(passed))
+        array[passed].AddPassed(1);
       return true;
     }
-    i = i + 1 == count ? 0 : i + 1;
+    i = array.After(i);
   }
   return false;
 }
@@ -47,38 +46,32 @@ Index::Index(std::size_t partitions, memory::MemoryBudget& budget, memory::Alloc
 }
 
 Index::~Index() {
-  for (std::size_t i = 0; i <= mask_; ++i) {
-    SpinLockHolder lock(partitions_[i].lock);
-    Release(partitions_[i].buckets.load(std::memory_order_relaxed), partitions_[i].bucket_count);
-  }
+  for (std::size_t i = 0; i <= mask_; ++i) Release(partitions_[i].array());
+  FreeRetired();
   budget_.AddIndex(-static_cast<std::int64_t>((mask_ + 1) * sizeof(Partition)));
 }
 
 bool Index::Insert(Partition& partition, std::uint64_t hash, Location location) noexcept {
   const std::uint64_t items = partition.items.Read();
-  const std::uint64_t capacity = std::uint64_t{partition.bucket_count} * Bucket::kSlots;
+  const std::uint32_t count = partition.array().count();
   // Without memory for a larger array the old one is filled to the last slot.
-  if ((items + 1) * 100 > capacity * kMaxLoad) Resize(partition, Larger(partition.bucket_count));
-  if (partition.bucket_count == 0) return false;
-  const std::uint32_t tag = Tag(hash);
-  Slot entry;
-  entry.Set(tag, 0, location);
-  Bucket* const buckets = partition.buckets.load(std::memory_order_relaxed);
-  if (!Place(buckets, partition.bucket_count, Home(tag, partition.bucket_count), entry))
-    return false;
+  if ((items + 1) * 100 > std::uint64_t{count} * Bucket::kSlots * kMaxLoad)
+    Resize(partition, Larger(count));
+  const BucketArray array = partition.array();
+  if (array.count() == 0 || !Place(array, Slot::Pack(Tag(hash), 0, location))) return false;
   partition.items.Add(1);
   return true;
 }
 
 void Index::Remove(Partition& partition, std::uint64_t hash, Slot* slot) noexcept {
-  const std::uint32_t count = partition.bucket_count;
-  Bucket* const buckets = partition.buckets.load(std::memory_order_relaxed);
-  const auto offset =
-      static_cast<std::size_t>(reinterpret_cast<char*>(slot) - reinterpret_cast<char*>(buckets));
+  const BucketArray array = partition.array();
+  const std::uint32_t count = array.count();
+  const auto offset = static_cast<std::size_t>(reinterpret_cast<char*>(slot) -
+                                               reinterpret_cast<char*>(array.buckets()));
   const auto at = static_cast<std::uint32_t>(offset / sizeof(Bucket));
-  for (std::uint32_t i = Home(Tag(hash), count); i != at; i = i + 1 == count ? 0 : i + 1) {
-    PODCACHE_DCHECK(buckets[i].passed > 0);
-    --buckets[i].passed;
+  for (std::uint32_t i = array.Home(Tag(hash)); i != at; i = array.After(i)) {
+    PODCACHE_DCHECK(array[i].has_passed());
+    array[i].AddPassed(-1U);
   }
   slot->Clear();
   partition.items.Sub(1);
@@ -96,31 +89,53 @@ std::uint32_t Index::Larger(std::uint32_t count) const noexcept {
 }
 
 bool Index::Resize(Partition& partition, std::uint32_t count) noexcept {
-  const std::size_t bytes = std::size_t{count} * sizeof(Bucket);
-  if (!gate_.Allow()) return false;
-  auto* const fresh = reinterpret_cast<Bucket*>(memory::MapPages(bytes));
-  if (fresh == nullptr) return false;
-  Bucket* const old = partition.buckets.load(std::memory_order_relaxed);
-  const std::uint32_t old_count = partition.bucket_count;
-  for (std::uint32_t i = 0; i < old_count; ++i) {
+  if (count > BucketArray::kMaxBuckets || !gate_.Allow()) return false;
+  auto* const pages =
+      reinterpret_cast<Bucket*>(memory::MapPages(std::size_t{count} * sizeof(Bucket)));
+  if (pages == nullptr) return false;
+  const BucketArray fresh(pages, count);
+  PODCACHE_CHECK(fresh.buckets() == pages);
+  const BucketArray old = partition.array();
+  for (std::uint32_t i = 0; i < old.count(); ++i) {
     for (const Slot& slot : old[i].slots) {
-      if (!slot.empty()) PODCACHE_CHECK(Place(fresh, count, Home(slot.tag(), count), slot));
+      if (!slot.empty()) PODCACHE_CHECK(Place(fresh, slot.word()));
     }
   }
-  partition.buckets.store(fresh, std::memory_order_relaxed);
-  partition.bucket_count = count;
-  budget_.AddIndex(static_cast<std::int64_t>(bytes));
+  budget_.AddIndex(static_cast<std::int64_t>(fresh.bytes()));
   slots_.fetch_add(std::uint64_t{count} * Bucket::kSlots, std::memory_order_relaxed);
-  Release(old, old_count);
+  partition.array_word.store(fresh.word(), std::memory_order_release);
+  Retire(old);
   return true;
 }
 
-void Index::Release(Bucket* buckets, std::uint32_t count) noexcept {
-  if (buckets == nullptr) return;
-  const std::size_t bytes = std::size_t{count} * sizeof(Bucket);
-  memory::UnmapPages(reinterpret_cast<char*>(buckets), bytes);
-  budget_.AddIndex(-static_cast<std::int64_t>(bytes));
-  slots_.fetch_sub(std::uint64_t{count} * Bucket::kSlots, std::memory_order_relaxed);
+void Index::Retire(BucketArray array) noexcept {
+  if (array.count() == 0) return;
+  slots_.fetch_sub(std::uint64_t{array.count()} * Bucket::kSlots, std::memory_order_relaxed);
+  MutexLock lock(retired_mutex_);
+  // Does not happen unless many partitions grow while one reader is kept off the CPU.
+  for (Backoff backoff; retired_count_ == kMaxRetired; backoff.Wait()) FreeRetiredLocked();
+  retired_[retired_count_++] = {array, epochs_.Retire()};
+  // Mostly nobody is reading at this moment.
+  FreeRetiredLocked();
+}
+
+void Index::FreeRetired() noexcept {
+  MutexLock lock(retired_mutex_);
+  FreeRetiredLocked();
+}
+
+void Index::FreeRetiredLocked() noexcept {
+  for (std::size_t i = retired_count_; i-- > 0;) {
+    if (!epochs_.HasPassed(retired_[i].stamp)) continue;
+    Release(retired_[i].array);
+    retired_[i] = retired_[--retired_count_];
+  }
+}
+
+void Index::Release(BucketArray array) noexcept {
+  if (array.count() == 0) return;
+  memory::UnmapPages(reinterpret_cast<char*>(array.buckets()), array.bytes());
+  budget_.AddIndex(-static_cast<std::int64_t>(array.bytes()));
 }
 
 }  // namespace podcache::store

@@ -9,17 +9,22 @@
 // bucket (its upper bits, scaled to the number of buckets), so a new array is filled from the old
 // one without reading any item.
 //
-// Threads: everything about a partition needs its lock, except the counters, which anybody may
-// read, and Prefetch. Ownership: the arrays are the index's; they count against the budget.
+// Threads: everything about a partition changes under its lock. Without it, inside a ReadSection
+// (epoch.h), slots may be read and Slot::NoteUse called; what is read counts if the lock's version
+// has not changed since before. The counters may be read by anybody. Ownership: the arrays are the
+// index's; they count against the budget until nobody can be reading them any more.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 
+#include "common/base/mutex.h"
 #include "server/memory/allocation_gate.h"
 #include "server/memory/memory_budget.h"
+#include "server/store/epoch.h"
 #include "server/store/item.h"
 #include "server/store/spin_lock.h"
 
@@ -27,42 +32,105 @@ namespace podcache::store {
 
 class Slot {
  public:
+  using Word = std::uint64_t;
   static constexpr unsigned kFrequencyShift = kLocationBits;
   static constexpr unsigned kTagShift = kLocationBits + 2;
   static constexpr unsigned kTagBits = 64 - kTagShift;
   static constexpr unsigned kMaxFrequency = 3;
+  static constexpr Word kEmpty = 0;
 
-  bool empty() const noexcept { return word_ == 0; }
-  std::uint32_t tag() const noexcept { return static_cast<std::uint32_t>(word_ >> kTagShift); }
-  Location location() const noexcept { return word_ & ((std::uint64_t{1} << kLocationBits) - 1); }
-  unsigned frequency() const noexcept {
-    return static_cast<unsigned>(word_ >> kFrequencyShift) & 3;
+  static std::uint32_t TagOf(Word word) noexcept {
+    return static_cast<std::uint32_t>(word >> kTagShift);
+  }
+  static unsigned FrequencyOf(Word word) noexcept {
+    return static_cast<unsigned>(word >> kFrequencyShift) & kMaxFrequency;
+  }
+  static Location LocationOf(Word word) noexcept { return word & ((Word{1} << kLocationBits) - 1); }
+  static Word Pack(std::uint32_t tag, unsigned frequency, Location location) noexcept {
+    return (Word{tag} << kTagShift) | (Word{frequency} << kFrequencyShift) | location;
+  }
+  // Whether it is an entry with this tag.
+  static bool Matches(Word word, std::uint32_t tag) noexcept {
+    return TagOf(word) == tag && word != kEmpty;
   }
 
+  Word word() const noexcept { return word_.load(std::memory_order_relaxed); }
+  // Who reads a record without a lock sees what was written before its location was stored here.
+  Word Acquire() const noexcept { return word_.load(std::memory_order_acquire); }
+  bool empty() const noexcept { return word() == kEmpty; }
+  std::uint32_t tag() const noexcept { return TagOf(word()); }
+  Location location() const noexcept { return LocationOf(word()); }
+  unsigned frequency() const noexcept { return FrequencyOf(word()); }
+
+  void Store(Word word) noexcept { word_.store(word, std::memory_order_release); }
   void Set(std::uint32_t tag, unsigned frequency, Location location) noexcept {
-    word_ = (std::uint64_t{tag} << kTagShift) | (std::uint64_t{frequency} << kFrequencyShift) |
-            location;
+    Store(Pack(tag, frequency, location));
   }
   void SetLocation(Location location) noexcept { Set(tag(), frequency(), location); }
   void SetFrequency(unsigned frequency) noexcept { Set(tag(), frequency, location()); }
   // Written only below the maximum: the line of a hot item stays clean.
   void Touch() noexcept {
-    if (frequency() < kMaxFrequency) word_ += std::uint64_t{1} << kFrequencyShift;
+    if (frequency() < kMaxFrequency) Store(word() + (Word{1} << kFrequencyShift));
   }
-  void Clear() noexcept { word_ = 0; }
+  // The same without the lock, by who has read `word` here. One use in a great many may get lost.
+  void NoteUse(Word word) noexcept {
+    if (FrequencyOf(word) == kMaxFrequency) return;
+    word_.compare_exchange_strong(word, word + (Word{1} << kFrequencyShift),
+                                  std::memory_order_relaxed);
+  }
+  void Clear() noexcept { Store(kEmpty); }
 
  private:
-  std::uint64_t word_ = 0;
+  std::atomic<Word> word_{kEmpty};
 };
 
 struct alignas(64) Bucket {
   static constexpr unsigned kSlots = 7;
   // Entries that belong in this bucket or one before it and lie behind it.
-  std::uint32_t passed = 0;
+  std::atomic<std::uint32_t> passed{0};
   std::uint32_t unused = 0;
   Slot slots[kSlots];
+
+  bool has_passed() const noexcept { return passed.load(std::memory_order_relaxed) != 0; }
+  // Under the lock.
+  void AddPassed(std::uint32_t n) noexcept {
+    passed.store(passed.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
+  }
 };
 static_assert(sizeof(Bucket) == 64 && sizeof(Slot) == 8);
+
+// Where an array is and how large, in one word, so that nobody pairs one with the size of another.
+class BucketArray {
+ public:
+  using Word = std::uint64_t;
+  static constexpr unsigned kCountShift = 48;  // Above every address.
+  static constexpr std::uint32_t kUnitBuckets = 64;
+  static constexpr std::uint32_t kMaxBuckets = ((1U << (64 - kCountShift)) - 1) * kUnitBuckets;
+
+  BucketArray() = default;
+  explicit BucketArray(Word word) noexcept : word_(word) {}
+  // `count` is a multiple of the unit.
+  BucketArray(Bucket* buckets, std::uint32_t count) noexcept
+      : word_(reinterpret_cast<Word>(buckets) | (Word{count / kUnitBuckets} << kCountShift)) {}
+
+  Word word() const noexcept { return word_; }
+  std::uint32_t count() const noexcept {
+    return static_cast<std::uint32_t>(word_ >> kCountShift) * kUnitBuckets;
+  }
+  Bucket* buckets() const noexcept {
+    return reinterpret_cast<Bucket*>(word_ & ((Word{1} << kCountShift) - 1));
+  }
+  std::size_t bytes() const noexcept { return std::size_t{count()} * sizeof(Bucket); }
+  // The tag alone decides.
+  std::uint32_t Home(std::uint32_t tag) const noexcept {
+    return static_cast<std::uint32_t>((std::uint64_t{tag} * count()) >> Slot::kTagBits);
+  }
+  std::uint32_t After(std::uint32_t i) const noexcept { return i + 1 == count() ? 0 : i + 1; }
+  Bucket& operator[](std::uint32_t i) const noexcept { return buckets()[i]; }
+
+ private:
+  Word word_ = 0;
+};
 
 // Written under the partition's lock, read by anybody.
 class PartitionCounter {
@@ -77,9 +145,7 @@ class PartitionCounter {
 
 struct alignas(128) Partition {
   SpinLock lock;
-  std::uint32_t bucket_count GUARDED_BY(lock) = 0;
-  std::atomic<Bucket*> buckets{
-      nullptr};  // Written under the lock; read without it only to prefetch.
+  std::atomic<BucketArray::Word> array_word{0};
   PartitionCounter items;
   PartitionCounter item_bytes;
   PartitionCounter total_items;   // Stored since start.
@@ -87,6 +153,10 @@ struct alignas(128) Partition {
   PartitionCounter reclaimed;     // Expired or flushed items whose place was taken back.
   PartitionCounter expired;
   PartitionCounter expired_unfetched;
+
+  BucketArray array() const noexcept {
+    return BucketArray(array_word.load(std::memory_order_acquire));
+  }
 };
 
 class Index {
@@ -109,18 +179,18 @@ class Index {
   template <class Match>
   Slot* Find(Partition& partition, std::uint64_t hash, Match&& match) const noexcept
       REQUIRES(partition.lock) {
-    const std::uint32_t count = partition.bucket_count;
-    if (count == 0) return nullptr;
-    Bucket* const buckets = partition.buckets.load(std::memory_order_relaxed);
+    const BucketArray array = partition.array();
+    if (array.count() == 0) return nullptr;
     const std::uint32_t tag = Tag(hash);
-    std::uint32_t i = Home(tag, count);
-    for (std::uint32_t probes = 0; probes < count; ++probes) {
-      Bucket& bucket = buckets[i];
+    std::uint32_t i = array.Home(tag);
+    for (std::uint32_t probes = 0; probes < array.count(); ++probes) {
+      Bucket& bucket = array[i];
       for (Slot& slot : bucket.slots) {
-        if (slot.tag() == tag && !slot.empty() && match(slot.location())) return &slot;
+        const Slot::Word word = slot.word();
+        if (Slot::Matches(word, tag) && match(Slot::LocationOf(word))) return &slot;
       }
-      if (bucket.passed == 0) return nullptr;
-      i = i + 1 == count ? 0 : i + 1;
+      if (!bucket.has_passed()) return nullptr;
+      i = array.After(i);
     }
     return nullptr;
   }
@@ -141,32 +211,25 @@ class Index {
   template <class Visit>
   void ForEachTag(Partition& partition, std::uint32_t first, std::uint32_t end, Visit&& visit) const
       REQUIRES(partition.lock) {
-    const std::uint32_t count = partition.bucket_count;
-    if (count == 0 || first >= end) return;
-    Bucket* const buckets = partition.buckets.load(std::memory_order_relaxed);
-    const std::uint32_t last = Home(end - 1, count);
+    const BucketArray array = partition.array();
+    if (array.count() == 0 || first >= end) return;
+    const std::uint32_t last = array.Home(end - 1);
     bool beyond_last = false;
-    std::uint32_t i = Home(first, count);
-    for (std::uint32_t seen = 0; seen < count; ++seen) {
-      for (Slot& slot : buckets[i].slots) {
+    std::uint32_t i = array.Home(first);
+    for (std::uint32_t seen = 0; seen < array.count(); ++seen) {
+      for (Slot& slot : array[i].slots) {
         if (!slot.empty() && slot.tag() >= first && slot.tag() < end) visit(slot);
       }
       beyond_last = beyond_last || i == last;
-      if (beyond_last && buckets[i].passed == 0) return;
-      i = i + 1 == count ? 0 : i + 1;
+      if (beyond_last && !array[i].has_passed()) return;
+      i = array.After(i);
     }
   }
 
-  // Calls visit(slot) for every entry; for tests.
-  template <class Visit>
-  void ForEach(Partition& partition, Visit&& visit) const REQUIRES(partition.lock) {
-    Bucket* const buckets = partition.buckets.load(std::memory_order_relaxed);
-    for (std::uint32_t i = 0; i < partition.bucket_count; ++i) {
-      for (const Slot& slot : buckets[i].slots) {
-        if (!slot.empty()) visit(slot);
-      }
-    }
-  }
+  // Those who read the index without locks.
+  Epochs& epochs() noexcept { return epochs_; }
+  // Gives back the memory of replaced arrays that nobody reads any more.
+  void FreeRetired() noexcept EXCLUDES(retired_mutex_);
 
   static constexpr std::uint32_t kTags = 1U << Slot::kTagBits;
   static std::uint32_t Tag(std::uint64_t hash) noexcept {
@@ -175,12 +238,18 @@ class Index {
 
  private:
   static constexpr unsigned partition_shift_ = 32;
-  static std::uint32_t Home(std::uint32_t tag, std::uint32_t count) noexcept {
-    return static_cast<std::uint32_t>((std::uint64_t{tag} * count) >> Slot::kTagBits);
-  }
   bool Resize(Partition& partition, std::uint32_t count) noexcept REQUIRES(partition.lock);
   std::uint32_t Larger(std::uint32_t count) const noexcept;
-  void Release(Bucket* buckets, std::uint32_t count) noexcept;
+  void Retire(BucketArray array) noexcept EXCLUDES(retired_mutex_);
+  void FreeRetiredLocked() noexcept REQUIRES(retired_mutex_);
+  void Release(BucketArray array) noexcept;
+
+  // Replaced by another, but still read perhaps.
+  struct Retired {
+    BucketArray array;
+    Epochs::Stamp stamp = 0;
+  };
+  static constexpr std::size_t kMaxRetired = 16;
 
   memory::MemoryBudget& budget_;
   memory::AllocationGate& gate_;
@@ -188,6 +257,10 @@ class Index {
   std::size_t mask_;
   std::unique_ptr<Partition[]> partitions_;
   std::atomic<std::uint64_t> slots_{0};
+  Epochs epochs_;
+  Mutex retired_mutex_;
+  std::array<Retired, kMaxRetired> retired_ GUARDED_BY(retired_mutex_);
+  std::size_t retired_count_ GUARDED_BY(retired_mutex_) = 0;
 };
 
 }  // namespace podcache::store

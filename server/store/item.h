@@ -14,9 +14,11 @@
 // seconds modulo 2^20. Length of an item: 17-31 value bytes, 32-43 record units of 8 bytes. Of
 // every other kind: 17-43 record units.
 //
-// Threads: header and exptime are atomic words: a walker reads them while somebody else holds the
-// item's partition lock. Which optional fields there are, the key and the record's length never
-// change; the rest changes under the partition lock of the item's key only.
+// Threads: header, exptime and client flags are atomic words, and a value that is replaced where it
+// is goes by atomic operations too (value_copy.h): walkers and readers look while somebody else
+// holds the item's partition lock. Which optional fields there are, the key and the record's length
+// never change; the rest changes under the partition lock of the item's key only, except that a
+// reader without it may note in the header that it was there (NoteUse).
 #pragma once
 
 #include <atomic>
@@ -109,8 +111,9 @@ struct ItemFields {
 
 // Bytes of the optional fields.
 constexpr std::size_t OptionalBytes(std::uint64_t bits) noexcept {
-  return ((bits & header::kHasCas) != 0 ? 8U : 0U) + ((bits & header::kHasExptime) != 0 ? 4U : 0U) +
-         ((bits & header::kHasFlags) != 0 ? 4U : 0U);
+  // 4, 4 and 8 by shifting bits 2, 3 and 4: no branches.
+  static_assert(header::kHasExptime == 4 && header::kHasFlags == 8 && header::kHasCas == 16);
+  return (bits & header::kHasExptime) + ((bits & (header::kHasFlags | header::kHasCas)) >> 1);
 }
 
 inline std::size_t RecordBytes(const ItemFields& fields) noexcept {
@@ -127,6 +130,10 @@ class Record {
 
   std::uint64_t Header() const noexcept { return Word().load(std::memory_order_relaxed); }
   void SetHeader(std::uint64_t value) noexcept { Word().store(value, std::memory_order_relaxed); }
+  // Without a lock, by who has read the header `h`: only if it is still that.
+  void NoteUse(std::uint64_t h, std::uint64_t used) noexcept {
+    Word().compare_exchange_strong(h, used, std::memory_order_relaxed);
+  }
 
   static RecordKind KindOf(std::uint64_t h) noexcept {
     return static_cast<RecordKind>(h & header::kKindMask);
@@ -146,7 +153,7 @@ class Record {
     return (h >> header::kKeyShift) & 0xff;
   }
   static std::size_t KeyOffset(std::uint64_t h) noexcept {
-    return kHeaderBytes + OptionalBytes(h) + (KindOf(h) == RecordKind::kLarge ? 8U : 0U);
+    return ItemKeyOffset(h) + (KindOf(h) == RecordKind::kLarge ? 8U : 0U);
   }
   std::string_view Key(std::uint64_t h) const noexcept {
     return {p_ + KeyOffset(h), KeyBytesOf(h)};
@@ -159,24 +166,30 @@ class Record {
     ExptimeWord(h).store(exptime, std::memory_order_relaxed);
   }
   std::uint32_t ClientFlags(std::uint64_t h) const noexcept {
-    return (h & header::kHasFlags) != 0 ? Load<std::uint32_t>(FlagsOffset(h)) : 0;
+    return (h & header::kHasFlags) != 0 ? FlagsWord(h).load(std::memory_order_relaxed) : 0;
   }
   // The record must have the field.
   void SetClientFlags(std::uint64_t h, std::uint32_t flags) noexcept {
-    Store(FlagsOffset(h), flags);
+    FlagsWord(h).store(flags, std::memory_order_relaxed);
   }
   std::uint64_t ExplicitCas(std::uint64_t h) const noexcept {
     return (h & header::kHasCas) != 0 ? Load<std::uint64_t>(kHeaderBytes) : 0;
   }
   std::uint64_t ValueBytes(std::uint64_t h) const noexcept {
     if (KindOf(h) == RecordKind::kLarge) return Load<std::uint64_t>(KeyOffset(h) - 8);
-    return (h >> header::kValueShift) & header::kValueMask;
+    return ItemValueBytes(h);
   }
   static std::uint32_t AccessOf(std::uint64_t h) noexcept {
     return static_cast<std::uint32_t>(h >> header::kAccessShift);
   }
 
   // Items only.
+  static std::size_t ItemKeyOffset(std::uint64_t h) noexcept {
+    return kHeaderBytes + OptionalBytes(h);
+  }
+  static std::size_t ItemValueBytes(std::uint64_t h) noexcept {
+    return (h >> header::kValueShift) & header::kValueMask;
+  }
   char* Value(std::uint64_t h) const noexcept { return p_ + KeyOffset(h) + KeyBytesOf(h); }
   static std::uint64_t WithValueBytes(std::uint64_t h, std::uint64_t value_bytes) noexcept {
     return (h & ~(header::kValueMask << header::kValueShift)) |
@@ -251,6 +264,9 @@ class Record {
   }
   std::atomic_ref<std::uint32_t> ExptimeWord(std::uint64_t h) const noexcept {
     return std::atomic_ref<std::uint32_t>(*reinterpret_cast<std::uint32_t*>(p_ + ExptimeOffset(h)));
+  }
+  std::atomic_ref<std::uint32_t> FlagsWord(std::uint64_t h) const noexcept {
+    return std::atomic_ref<std::uint32_t>(*reinterpret_cast<std::uint32_t*>(p_ + FlagsOffset(h)));
   }
   static std::uint64_t OtherHeader(RecordKind kind, std::size_t bytes) noexcept {
     return static_cast<std::uint64_t>(kind) | ((bytes / kUnitBytes) << header::kUnitsShift);

@@ -4,6 +4,7 @@
 
 #include "common/base/check.h"
 #include "server/memory/poison.h"
+#include "server/store/value_copy.h"
 
 namespace podcache::store {
 namespace {
@@ -188,7 +189,7 @@ bool ItemTable::OverwriteInPlace(Found& found, const ItemFields& fields,
     log_.NoteExptime(found.location, fields.exptime);
   }
   if (fields.client_flags != 0) found.record.SetClientFlags(fresh, fields.client_flags);
-  std::memcpy(found.record.Value(fresh), value.data(), value.size());
+  StoreValueInPlace(found.record.Value(fresh), value);
   return true;
 }
 
@@ -201,7 +202,7 @@ bool ItemTable::SetValueInPlace(Found& found, std::string_view value,
     return false;
   found.header = Record::WithAccess(Record::WithValueBytes(h, value.size()), access);
   found.record.SetHeader(found.header);
-  std::memcpy(found.record.Value(found.header), value.data(), value.size());
+  StoreValueInPlace(found.record.Value(found.header), value);
   return true;
 }
 

@@ -2,9 +2,6 @@
 
 #include <random>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 namespace podcache::store {
 namespace {
 
@@ -17,7 +14,7 @@ std::uint64_t RandomSeed() {
 
 KeyHasher::KeyHasher(std::uint64_t seed) : seed_(seed != 0 ? seed : RandomSeed()) {}
 
-std::uint64_t KeyHasher::Hash(std::string_view key) const noexcept {
+std::uint64_t KeyHasher::HashLong(std::string_view key) const noexcept {
   return XXH3_64bits_withSeed(key.data(), key.size(), seed_);
 }
 

@@ -60,6 +60,7 @@ bool Reclaimer<Policy>::Reclaim(const Victim& victim, ReclaimReason reason,
   if (!pass.compacting && !pass.shrinking) SettleCredit(pass, live);
   if (empty) {
     if (pass.compacting) counters_.compacted_segments.fetch_add(1, std::memory_order_relaxed);
+    table_.index().epochs().WaitForReaders();
     log.Retire(victim.segment);
   } else {
     log.Abandon(victim.segment);
@@ -260,6 +261,7 @@ void Reclaimer<Policy>::RetireDead() noexcept {
   for (int i = 0; i < kMaxRetiredPerStep; ++i) {
     const Victim dead = log.PickDead();
     if (dead.kind == VictimKind::kNone) return;
+    table_.index().epochs().WaitForReaders();
     log.Retire(dead.segment);
   }
 }

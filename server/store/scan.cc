@@ -36,7 +36,7 @@ bool StoreImpl::Scan(ScanCursor& cursor, ItemVisitor& visitor) {
 void StoreImpl::ScanStep(ScanCursor& cursor, ItemVisitor& visitor, std::uint32_t now) {
   Partition& partition = index_.partition(cursor.partition);
   SpinLockHolder lock(partition.lock);
-  const std::uint64_t buckets = std::max<std::uint64_t>(partition.bucket_count, 1);
+  const std::uint64_t buckets = std::max<std::uint64_t>(partition.array().count(), 1);
   // As many tags as fall into the buckets of one step.
   const std::uint64_t tags = std::max<std::uint64_t>(Index::kTags * kBucketsPerStep / buckets, 1);
   const auto end =

@@ -45,9 +45,10 @@ struct alignas(64) Segment {
   std::atomic<std::uint64_t> first_position{0};
 
   static constexpr std::uint32_t kNoExptime = UINT32_MAX;
+  // Acquire: who sees here that nothing lives any more also sees the locks under which it died.
   std::uint32_t live_bytes() const noexcept {
-    return tail.load(std::memory_order_relaxed) - dead.load(std::memory_order_relaxed) -
-           padding.load(std::memory_order_relaxed);
+    const std::uint32_t gone = dead.load(std::memory_order_acquire);
+    return tail.load(std::memory_order_relaxed) - gone - padding.load(std::memory_order_relaxed);
   }
 };
 static_assert(sizeof(Segment) == 64);

@@ -135,7 +135,7 @@ void SegmentLog::MarkDead(Location location, std::size_t bytes) noexcept {
   const std::uint32_t id = SegmentOf(location);
   Segment& holder = segments_[id];
   const std::uint32_t before =
-      holder.dead.fetch_add(static_cast<std::uint32_t>(bytes), std::memory_order_relaxed);
+      holder.dead.fetch_add(static_cast<std::uint32_t>(bytes), std::memory_order_release);
   dead_bytes_.fetch_add(bytes, std::memory_order_relaxed);
   // Twice per segment: when it crosses the mark, and when nothing lives any more. One still open is
   // looked at when it is sealed.

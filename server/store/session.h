@@ -6,8 +6,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 
 #include "server/metrics/worker_counters.h"
+#include "server/store/epoch.h"
 #include "server/store/log_writer.h"
 #include "server/store/store.h"
 #include "server/store/store_impl.h"
@@ -27,7 +29,8 @@ struct StoreSession::Impl {
       : store(owner),
         table(owner.table()),
         counters(worker_counters),
-        writer(owner.log(), Stream::kHead) {}
+        writer(owner.log(), Stream::kHead),
+        reader(owner.table().index().epochs()) {}
 
   // Runs attempt(partition, moment) under the partition's lock until it does not ask for room.
   template <class Attempt>
@@ -64,7 +67,13 @@ struct StoreSession::Impl {
   // The item is used: that counts for its eviction and can be asked for.
   void MarkUsed(Found& found, Moment moment) noexcept;
 
+  // session_lookup.cc: without locks, as far as that goes.
+  void ReadBatch(std::span<const Key> keys, const ReadOptions& options, std::uint32_t now,
+                 ValueSink& sink, StoreStatus* statuses);
+
   // session_read.cc
+  StoreStatus GetLocked(const Key& key, std::size_t index, const ReadOptions& options,
+                        std::uint32_t now, ValueSink& sink);
   Try GetOne(Partition& partition, const Key& key, std::size_t index, Moment moment,
              const ReadOptions& options, ValueSink& sink) REQUIRES(partition.lock);
   Try SetExptime(Partition& partition, Found& found, std::uint32_t exptime, Moment moment) noexcept
@@ -137,6 +146,7 @@ struct StoreSession::Impl {
   ItemTable& table;
   metrics::WorkerCounters& counters;
   LogWriter writer;
+  Epochs::Reader reader;
   std::unique_ptr<WriteHandle::Impl> spare;  // Of the last commit, for the next Prepare.
 };
 

@@ -25,21 +25,26 @@ void CopyValue(const SegmentLog& log, const Found& found, char* to) noexcept {
 void StoreSession::Get(std::span<const Key> keys, const ReadOptions& options, ValueSink& sink,
                        std::span<StoreStatus> statuses) {
   PODCACHE_CHECK(keys.size() <= kMaxBatch && statuses.size() >= keys.size());
-  if (options.set_exptime) impl_->writer.Acquire();
-  for (const Key& key : keys) impl_->table.index().Prefetch(key.hash);
   const std::uint32_t now = impl_->store.Now();
-  for (std::size_t i = 0; i < keys.size(); ++i) {
-    const Key& key = keys[i];
-    statuses[i] = impl_
-                      ->RunAt(now, key.hash,
-                              [&](Partition& partition, Moment moment) NO_THREAD_SAFETY_ANALYSIS {
-                                return impl_->GetOne(partition, key, i, moment, options, sink);
-                              })
-                      .status;
-    // No room for the expiry that should be set: a cache may forget, but not keep longer than
-    // asked.
-    if (statuses[i] != StoreStatus::kOk) statuses[i] = StoreStatus::kNotFound;
+  if (!options.set_exptime) {
+    impl_->ReadBatch(keys, options, now, sink, statuses.data());
+    return;
   }
+  impl_->writer.Acquire();
+  for (const Key& key : keys) impl_->table.index().Prefetch(key.hash);
+  for (std::size_t i = 0; i < keys.size(); ++i)
+    statuses[i] = impl_->GetLocked(keys[i], i, options, now, sink);
+}
+
+StoreStatus StoreSession::Impl::GetLocked(const Key& key, std::size_t index,
+                                          const ReadOptions& options, std::uint32_t now,
+                                          ValueSink& sink) {
+  const Try result =
+      RunAt(now, key.hash, [&](Partition& partition, Moment moment) NO_THREAD_SAFETY_ANALYSIS {
+        return GetOne(partition, key, index, moment, options, sink);
+      });
+  // No room for the expiry that should be set: a cache may forget, but not keep longer than asked.
+  return result.status == StoreStatus::kOk ? StoreStatus::kOk : StoreStatus::kNotFound;
 }
 
 Try StoreSession::Impl::GetOne(Partition& partition, const Key& key, std::size_t index,

@@ -1,4 +1,9 @@
-// A lock of four bytes for sections of well under a microsecond: a partition of the index has one.
+// A lock for sections of well under a microsecond, and a version for those who read without it: a
+// partition of the index has one.
+//
+// The version is odd while the lock is held and different after every section. A reader takes the
+// version, reads, and then asks whether it is Unchanged: only then what was read belongs together.
+// What may change under a reader is read and written by atomic operations.
 //
 // Threads: any. Not recursive, not fair. Gives the CPU away after a short spin, so it also works on
 // one core.
@@ -10,34 +15,30 @@
 
 #include "common/base/thread_annotations.h"
 
+#if defined(__SANITIZE_THREAD__)
+#define PODCACHE_THREAD_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define PODCACHE_THREAD_SANITIZER 1
+#endif
+#endif
+
 namespace podcache::store {
 
-class CAPABILITY("mutex") SpinLock {
+// Between tries of something that others will make possible soon.
+class Backoff {
  public:
-  SpinLock() = default;
-  SpinLock(const SpinLock&) = delete;
-  SpinLock& operator=(const SpinLock&) = delete;
-
-  void Lock() noexcept ACQUIRE() {
-    if (held_.exchange(1, std::memory_order_acquire) != 0) LockSlow();
+  void Wait() noexcept {
+    if (spins_ < kSpins) {
+      ++spins_;
+      Pause();
+    } else {
+      std::this_thread::yield();
+    }
   }
-  void Unlock() noexcept RELEASE() { held_.store(0, std::memory_order_release); }
 
  private:
   static constexpr int kSpins = 64;
-
-  void LockSlow() noexcept {
-    for (int spins = 0;; ++spins) {
-      if (held_.load(std::memory_order_relaxed) == 0 &&
-          held_.exchange(1, std::memory_order_acquire) == 0)
-        return;
-      if (spins < kSpins) {
-        Pause();
-      } else {
-        std::this_thread::yield();
-      }
-    }
-  }
   static void Pause() noexcept {
 #if defined(__x86_64__)
     __builtin_ia32_pause();
@@ -46,7 +47,51 @@ class CAPABILITY("mutex") SpinLock {
 #endif
   }
 
-  std::atomic<std::uint32_t> held_{0};
+  int spins_ = 0;
+};
+
+class CAPABILITY("mutex") SpinLock {
+ public:
+  using Version = std::uint64_t;
+
+  SpinLock() = default;
+  SpinLock(const SpinLock&) = delete;
+  SpinLock& operator=(const SpinLock&) = delete;
+
+  void Lock() noexcept ACQUIRE() {
+    if (!TryLock()) LockSlow();
+      // What is written now is not seen before the version is odd.
+#ifndef PODCACHE_THREAD_SANITIZER  // It knows no fences; there is none to be had on its machines.
+    std::atomic_thread_fence(std::memory_order_release);
+#endif
+  }
+  void Unlock() noexcept RELEASE() {
+    version_.store(version_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+  }
+
+  // Sequentially consistent, as Lock is: epoch.h needs that.
+  Version version() const noexcept { return version_.load(); }
+  static bool IsHeld(Version version) noexcept { return version % 2 != 0; }
+  // Whether nobody has held the lock since it had this version, which is that of a free lock.
+  bool Unchanged(Version version) noexcept {
+#ifdef PODCACHE_THREAD_SANITIZER
+    return version_.fetch_add(0, std::memory_order_acq_rel) == version;
+#else
+    std::atomic_thread_fence(std::memory_order_acquire);
+    return version_.load(std::memory_order_relaxed) == version;
+#endif
+  }
+
+ private:
+  bool TryLock() noexcept {
+    Version version = version_.load(std::memory_order_relaxed);
+    return !IsHeld(version) && version_.compare_exchange_strong(version, version + 1);
+  }
+  void LockSlow() noexcept {
+    for (Backoff backoff; !TryLock();) backoff.Wait();
+  }
+
+  std::atomic<Version> version_{0};
 };
 
 class SCOPED_CAPABILITY SpinLockHolder {

@@ -240,6 +240,7 @@ ReclaimReason StoreImpl::Reason() const noexcept {
 
 bool StoreImpl::MaintainOnce() {
   const std::uint32_t now = Now();
+  index_.FreeRetired();
   if (budget_.headroom_bytes() < 0) {
     const bool progress = ShrinkOnce(now);
     LowerLimit();
