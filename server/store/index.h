@@ -194,6 +194,11 @@ class Index {
     }
     return nullptr;
   }
+  // For who will soon look a key up under the lock.
+  void FetchBucket(std::uint64_t hash) noexcept {
+    const BucketArray array = PartitionOf(hash).array();
+    if (array.count() != 0) __builtin_prefetch(&array[array.Home(Tag(hash))]);
+  }
   // False when there is neither a free slot nor memory for more. Invalidates slot pointers of the
   // partition.
   bool Insert(Partition& partition, std::uint64_t hash, Location location) noexcept
@@ -201,10 +206,6 @@ class Index {
   // May shrink the array: invalidates slot pointers of the partition.
   void Remove(Partition& partition, std::uint64_t hash, Slot* slot) noexcept
       REQUIRES(partition.lock);
-
-  void Prefetch(std::uint64_t hash) const noexcept {
-    __builtin_prefetch(&partitions_[hash >> partition_shift_ & mask_]);
-  }
 
   // Calls visit(slot) for every entry with a tag in [first, end). Entries lie at their home bucket
   // or behind it, as far as the counts say.

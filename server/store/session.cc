@@ -56,6 +56,8 @@ StoreStatus StoreSession::Prepare(const Key& key, std::uint64_t value_bytes,
   handle.impl_.reset();
   if (key.bytes.size() + value_bytes > impl_->store.options().max_item_size_bytes)
     return StoreStatus::kTooLarge;
+  // It arrives while the value is taken off the input.
+  impl_->table.index().FetchBucket(key.hash);
   std::unique_ptr<WriteHandle::Impl> room = std::move(impl_->spare);
   if (room == nullptr && impl_->store.gate().Allow())
     room.reset(new (std::nothrow) WriteHandle::Impl(impl_->store));

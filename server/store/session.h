@@ -68,6 +68,8 @@ struct StoreSession::Impl {
   void MarkUsed(Found& found, Moment moment) noexcept;
 
   // session_lookup.cc: without locks, as far as that goes.
+  // For a batch that is about to be looked up under locks: its cache misses overlap.
+  void Fetch(std::span<const std::uint64_t> hashes) noexcept;
   void ReadBatch(std::span<const Key> keys, const ReadOptions& options, std::uint32_t now,
                  ValueSink& sink, StoreStatus* statuses);
 

@@ -40,10 +40,12 @@ void JudgeLease(std::uint64_t header, std::int64_t exptime, const DetailedRead& 
 void StoreSession::GetDetailed(std::span<const DetailedRead> reads, ValueSink& sink,
                                std::span<StoreStatus> statuses) {
   PODCACHE_CHECK(reads.size() <= kMaxBatch && statuses.size() >= reads.size());
-  for (const DetailedRead& read : reads) {
-    if (read.set_exptime || read.create) impl_->writer.Acquire();
-    impl_->table.index().Prefetch(read.key.hash);
+  std::uint64_t hashes[kMaxBatch];
+  for (std::size_t i = 0; i < reads.size(); ++i) {
+    if (reads[i].set_exptime || reads[i].create) impl_->writer.Acquire();
+    hashes[i] = reads[i].key.hash;
   }
+  impl_->Fetch({hashes, reads.size()});
   const std::uint32_t now = impl_->store.Now();
   for (std::size_t i = 0; i < reads.size(); ++i) {
     const DetailedRead& read = reads[i];

@@ -23,20 +23,10 @@ struct Probe {
   Slot* candidate;  // The first one in there with the key's tag.
 };
 
-// Only inside a ReadSection.
-class Lookup {
+// Brings to the cache what a lookup will want, without waiting for it. Only inside a ReadSection.
+class Fetcher {
  public:
-  Lookup(ItemTable& table, const ReadOptions& options, bool has_cas, std::uint32_t now,
-         ValueSink& sink) noexcept
-      : index_(table.index()),
-        log_(table.log()),
-        base_(table.log().At(0)),
-        epoch_(table.flush().epoch()),
-        check_epoch_(table.flush().sweep_pending()),
-        want_cas_(options.want_cas && has_cas),
-        now_(now),
-        used_bits_(Record::WithAccess(header::kFetched, now)),
-        sink_(sink) {}
+  explicit Fetcher(ItemTable& table) noexcept : index_(table.index()), base_(table.log().At(0)) {}
 
   void FetchPartition(Probe& probe, std::uint64_t hash) const noexcept {
     Partition* const partition = &index_.PartitionOf(hash);
@@ -71,6 +61,30 @@ class Lookup {
       return;
     }
   }
+
+ protected:
+  char* At(Location location) const noexcept { return base_ + location * kUnitBytes; }
+
+  Index& index_;
+
+ private:
+  char* const base_;  // Of all locations.
+};
+
+// Only inside a ReadSection.
+class Lookup : public Fetcher {
+ public:
+  Lookup(ItemTable& table, const ReadOptions& options, bool has_cas, std::uint32_t now,
+         ValueSink& sink) noexcept
+      : Fetcher(table),
+        log_(table.log()),
+        epoch_(table.flush().epoch()),
+        check_epoch_(table.flush().sweep_pending()),
+        want_cas_(options.want_cas && has_cas),
+        now_(now),
+        used_bits_(Record::WithAccess(header::kFetched, now)),
+        sink_(sink) {}
+
   // Another version than any that Read accepts.
   static void Forget(Probe& probe) noexcept { probe.version = 1; }
   // Of a key that is where almost all are; kTryAgain also for all others.
@@ -107,7 +121,6 @@ class Lookup {
   }
 
  private:
-  char* At(Location location) const noexcept { return base_ + location * kUnitBytes; }
   static Outcome Settle(Partition& partition, SpinLock::Version version, Outcome outcome) noexcept {
     return partition.lock.Unchanged(version) ? outcome : Outcome::kTryAgain;
   }
@@ -157,9 +170,7 @@ class Lookup {
     return true;
   }
 
-  Index& index_;
   const SegmentLog& log_;
-  char* const base_;  // Of all locations.
   const std::uint32_t epoch_;
   const bool check_epoch_;
   const bool want_cas_;
@@ -170,6 +181,17 @@ class Lookup {
 };
 
 }  // namespace
+
+void StoreSession::Impl::Fetch(std::span<const std::uint64_t> hashes) noexcept {
+  PODCACHE_DCHECK(hashes.size() <= kMaxBatch);
+  Probe probes[kMaxBatch];
+  ReadSection section(reader);
+  const Fetcher fetcher(table);
+  const std::size_t count = hashes.size();
+  for (std::size_t i = 0; i < count; ++i) fetcher.FetchPartition(probes[i], hashes[i]);
+  for (std::size_t i = 0; i < count; ++i) fetcher.FetchBucket(probes[i], hashes[i]);
+  for (std::size_t i = 0; i < count; ++i) fetcher.FetchRecord(probes[i], hashes[i]);
+}
 
 void StoreSession::Impl::ReadBatch(std::span<const Key> keys, const ReadOptions& options,
                                    std::uint32_t now, ValueSink& sink, StoreStatus* statuses) {

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstring>
 #include <memory>
 
@@ -31,7 +32,9 @@ void StoreSession::Get(std::span<const Key> keys, const ReadOptions& options, Va
     return;
   }
   impl_->writer.Acquire();
-  for (const Key& key : keys) impl_->table.index().Prefetch(key.hash);
+  std::uint64_t hashes[kMaxBatch];
+  std::ranges::transform(keys, hashes, &Key::hash);
+  impl_->Fetch({hashes, keys.size()});
   for (std::size_t i = 0; i < keys.size(); ++i)
     statuses[i] = impl_->GetLocked(keys[i], i, options, now, sink);
 }
