@@ -76,8 +76,12 @@ class Suite:
 
     def test_stats(self):
         self.client.set("k", "v")
-        (figures,) = self.client.stats().values()
-        self.assertEqual(int(figures["curr_items"]), 1)
+
+        def items():
+            (figures,) = self.client.stats().values()
+            return figures["curr_items"]
+
+        self.assertEqual(place.wait_for_items(1, items), 1)
         (settings,) = self.client.stats("settings").values()
         self.assertIn("maxbytes", settings)
 

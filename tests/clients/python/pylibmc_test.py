@@ -103,8 +103,12 @@ class Suite:
 
     def test_stats(self):
         self.client.set("k", "v")
-        (_, stats), = self.client.get_stats()
-        self.assertEqual(int(stats[b"curr_items" if b"curr_items" in stats else "curr_items"]), 1)
+
+        def items():
+            (_, stats), = self.client.get_stats()
+            return stats[b"curr_items" if b"curr_items" in stats else "curr_items"]
+
+        self.assertEqual(place.wait_for_items(1, items), 1)
         (_, settings), = self.client.get_stats("settings")
         self.assertTrue(settings)
 

@@ -111,7 +111,7 @@ class Suite:
     def test_stats_and_version(self):
         self.assertRegex(self.client.version().decode(), r"^\d+\.\d+\.\d+")
         self.client.set("k", b"v")
-        self.assertEqual(self.client.stats()[b"curr_items"], 1)
+        self.assertEqual(place.wait_for_items(1, lambda: self.client.stats()[b"curr_items"]), 1)
         self.assertIn(b"maxbytes", self.client.stats("settings"))
         self.assertTrue(any(key.endswith(b":number") for key in self.client.stats("items")))
         self.assertTrue(self.client.cache_memlimit(64))
