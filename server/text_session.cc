@@ -40,6 +40,12 @@ CommandClass ClassOf(Verb verb) noexcept {
   }
 }
 
+// Answers the reads that these can't be gathered with.
+void MakeWayFor(const store::ReadOptions& options, SessionTurn& turn) {
+  turn.worker.meta_gets().Flush(turn.output);
+  if (!turn.worker.gets().Accepts(options)) turn.worker.gets().Flush(turn.output);
+}
+
 }  // namespace
 
 HandlerResult TextSession::OnInput(net::WorkerHandler& worker, std::span<const char> input,
@@ -148,10 +154,7 @@ bool TextSession::TakeUsualGets(Turn& turn) {
   command::GetBatch& gets = turn.worker.gets();
   std::string_view key;
   while (const std::size_t taken = protocol::TakeUsualGet(turn.rest(), key)) {
-    if (turn.used == before) {
-      turn.worker.meta_gets().Flush(turn.output);
-      if (!gets.Accepts({})) gets.Flush(turn.output);
-    }
+    if (turn.used == before) MakeWayFor({}, turn);
     turn.at += taken;
     ++turn.used;
     gets.Add(key, {});
@@ -171,8 +174,7 @@ TextSession::Step TextSession::StartKeys(Turn& turn, const protocol::Request& re
   read_options_ = turn.worker.executor().ReadOptionsFor(request);
   line_keys_ = 0;
   state_ = State::kKeys;
-  turn.worker.meta_gets().Flush(turn.output);
-  if (!turn.worker.gets().Accepts(read_options_)) turn.worker.gets().Flush(turn.output);
+  MakeWayFor(read_options_, turn);
   return OnKeys(turn);
 }
 
@@ -198,17 +200,15 @@ TextSession::Step TextSession::OnKeys(Turn& turn) {
       case KeyStatus::kNeedMore:
         return Step::kNeedInput;
       case KeyStatus::kKey:
+        gets.Add(next.key, read_options_);
+        ++line_keys_;
+        break;
       case KeyStatus::kLastKey:
         gets.Add(next.key, read_options_);
         ++line_keys_;
-        if (next.status == KeyStatus::kLastKey) EndKeys(turn);
-        if (gets.full()) {
-          gets.Flush(turn.output);
-          if (next.status == KeyStatus::kKey) ++turn.used;
-          return Step::kGoOn;
-        }
-        if (next.status == KeyStatus::kLastKey) return Step::kGoOn;
-        break;
+        EndKeys(turn);
+        if (gets.full()) gets.Flush(turn.output);
+        return Step::kGoOn;
       case KeyStatus::kEndOfLine:
         EndKeys(turn);
         return Step::kGoOn;

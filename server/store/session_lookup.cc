@@ -62,6 +62,14 @@ class Fetcher {
     }
   }
 
+  // A batch in stages: hash(i) is that of the i-th key.
+  template <class HashOf>
+  [[gnu::always_inline]] void FetchAll(std::span<Probe> probes, HashOf&& hash) const noexcept {
+    for (std::size_t i = 0; i < probes.size(); ++i) FetchPartition(probes[i], hash(i));
+    for (std::size_t i = 0; i < probes.size(); ++i) FetchBucket(probes[i], hash(i));
+    for (std::size_t i = 0; i < probes.size(); ++i) FetchRecord(probes[i], hash(i));
+  }
+
  protected:
   char* At(Location location) const noexcept { return base_ + location * kUnitBytes; }
 
@@ -186,11 +194,7 @@ void StoreSession::Impl::Fetch(std::span<const std::uint64_t> hashes) noexcept {
   PODCACHE_DCHECK(hashes.size() <= kMaxBatch);
   Probe probes[kMaxBatch];
   ReadSection section(reader);
-  const Fetcher fetcher(table);
-  const std::size_t count = hashes.size();
-  for (std::size_t i = 0; i < count; ++i) fetcher.FetchPartition(probes[i], hashes[i]);
-  for (std::size_t i = 0; i < count; ++i) fetcher.FetchBucket(probes[i], hashes[i]);
-  for (std::size_t i = 0; i < count; ++i) fetcher.FetchRecord(probes[i], hashes[i]);
+  Fetcher(table).FetchAll({probes, hashes.size()}, [&](std::size_t i) { return hashes[i]; });
 }
 
 void StoreSession::Impl::ReadBatch(std::span<const Key> keys, const ReadOptions& options,
@@ -199,9 +203,7 @@ void StoreSession::Impl::ReadBatch(std::span<const Key> keys, const ReadOptions&
   ReadSection section(reader);
   Lookup lookup(table, options, store.options().cas, now, sink);
   const std::size_t count = keys.size();
-  for (std::size_t i = 0; i < count; ++i) lookup.FetchPartition(probes[i], keys[i].hash);
-  for (std::size_t i = 0; i < count; ++i) lookup.FetchBucket(probes[i], keys[i].hash);
-  for (std::size_t i = 0; i < count; ++i) lookup.FetchRecord(probes[i], keys[i].hash);
+  lookup.FetchAll({probes, count}, [&](std::size_t i) { return keys[i].hash; });
   for (std::size_t i = 0; i < count; ++i) {
     Outcome outcome = lookup.Read(probes[i], keys[i], i);
     for (int tries = 1; outcome == Outcome::kTryAgain && tries < kTries; ++tries)
