@@ -72,26 +72,31 @@ def undocumented(path):
 
 
 def reason(answers):
-    for words, applies in RULES:
-        if applies(answers):
-            return words
-    return several_reasons(answers)
+    return first_rule(answers) or several_reasons(answers)
 
 
 def several_reasons(answers):
-    """Different lines may differ for different reasons, as those of all keys at the end do; or one line for several."""
-    if len(answers.theirs) != len(answers.ours) or (answers.their_end, answers.waiting) != (answers.our_end, False):
-        return None
+    """Different lines may differ for different reasons, as those of all keys at the end do; or one line for several. Where one
+    of the two has said more than the other, lines are compared only up to where a rule knows the rest as a whole."""
+    alike_in_form = len(answers.theirs) == len(answers.ours) and (answers.their_end, answers.waiting) == (answers.our_end, False)
     found = set()
-    for other, mine in zip(answers.theirs, answers.ours):
+    for at, (other, mine) in enumerate(zip(answers.theirs, answers.ours)):
         if same(other, mine):
             continue
+        if not alike_in_form and found:
+            words = first_rule(dataclasses.replace(answers, theirs=answers.theirs[at:], ours=answers.ours[at:]))
+            if words:
+                return " + ".join(sorted(found | {words}))
         one = dataclasses.replace(answers, theirs=[other], ours=[mine])
-        words = next((words for words, applies in RULES if applies(one)), None) or several_in_a_line(one)
+        words = first_rule(one) or several_in_a_line(one)
         if words is None:
             return None
         found.add(words)
-    return " + ".join(sorted(found))
+    return " + ".join(sorted(found)) if alike_in_form else None
+
+
+def first_rule(answers):
+    return next((words for words, applies in RULES if applies(answers)), None)
 
 
 def several_in_a_line(one):
