@@ -138,6 +138,11 @@ bool ValidateOptions(const Options& options, std::string& error) {
             " bytes";
     return false;
   }
+  if (options.slab_chunk_max_given && settings.item_size_max % settings.slab_chunk_max != 0) {
+    error = "-o slab_chunk_max: " + std::to_string(settings.slab_chunk_max) +
+            " bytes are no even part of -I, " + std::to_string(settings.item_size_max) + " bytes";
+    return false;
+  }
   if (!CheckLru(settings, error) || !CheckListening(options, error) ||
       !CheckAuthentication(options, error))
     return false;

@@ -44,6 +44,7 @@ struct Options {
   std::optional<std::uint64_t> memory_bytes;
   std::optional<std::uint32_t> threads;
   bool max_item_size_given = false;
+  bool slab_chunk_max_given = false;
   bool max_connections_given = false;
 
   bool watch_enabled = true;   // -W clears it.

@@ -52,24 +52,55 @@ bool SetHashAlgorithm(Options& options, const string& text, string& error) {
   return true;
 }
 
-bool CheckSlabSizes(Options&, const string& text, string& error) {
-  // Sizes joined by '-', each larger than the one before.
+// Sizes joined by '-', as memcached wants them: from the smallest chunk to the largest, each more
+// than a step above the one before.
+bool CheckSlabSizes(Options& options, const string& text, string& error) {
+  constexpr std::int64_t kStep = 8;
+  const auto most = static_cast<std::int64_t>(options.settings.slab_chunk_max);
+  auto least = static_cast<std::int64_t>(options.settings.chunk_size);
   std::string_view rest = text;
-  std::int64_t last = 0;
   while (true) {
     const std::size_t dash = rest.find('-');
     std::int64_t size = 0;
-    if (!ReadInteger(rest.substr(0, dash), last + 1, kMaxInt, size)) {
-      error = "\"" + text + "\" is not a list of growing sizes joined by '-'";
+    if (!ReadInteger(rest.substr(0, dash), least, most, size)) {
+      error = "\"" + text + "\" is not a list of sizes joined by '-', from " +
+              std::to_string(options.settings.chunk_size) + " to " + std::to_string(most) +
+              ", each more than 8 above the one before";
       return false;
     }
     if (dash == std::string_view::npos) return true;
-    last = size;
+    least = size + kStep + 1;
     rest.remove_prefix(dash + 1);
   }
 }
 
+// Whether it divides -I is seen when all options are known.
+bool SetSlabChunkMax(Options& options, const string& text, string& error) {
+  constexpr std::int64_t kMost = 1024;
+  std::int64_t kib = 0;
+  if (!ReadInteger(text, 1, kMost, kib)) {
+    error = NotANumber(text, 1, kMost);
+    return false;
+  }
+  options.settings.slab_chunk_max = static_cast<std::uint64_t>(kib) << 10;
+  options.slab_chunk_max_given = true;
+  return true;
+}
+
+// Without a value: 1.
+bool SetSlabAutomove(Options& options, const string& text, string& error) {
+  std::int64_t level = 1;
+  if (!text.empty() && !ReadInteger(text, 0, 2, level)) {
+    error = NotANumber(text, 0, 2);
+    return false;
+  }
+  options.settings.slab_automove = static_cast<int>(level);
+  return true;
+}
+
 using Settings = command::SettingsReport;
+// What memcached shows as the largest chunk where a chunk may be a whole page.
+constexpr std::uint64_t kWholePageBytes = std::uint64_t{1} << 20;
 constexpr const char* kNoEffect = "accepted for compatibility, without effect";
 
 constexpr SuboptionRow kRows[] = {
@@ -103,7 +134,10 @@ constexpr SuboptionRow kRows[] = {
     {"no_lru_crawler", nullptr, nullptr, nullptr,
      Switch<[](Settings& s) { s.lru_crawler = false; }>},
     {"lru_maintainer", nullptr, nullptr, "show the maintainer's figures (on by default)",
-     Switch<[](Settings& s) { s.lru_maintainer = true; }>},
+     Switch<[](Settings& s) {
+       s.lru_maintainer = true;
+       s.lru_segmented = true;
+     }>},
     {"no_lru_maintainer", nullptr, nullptr, nullptr, Switch<[](Settings& s) {
        s.lru_maintainer = false;
        s.lru_segmented = false;
@@ -144,8 +178,8 @@ constexpr SuboptionRow kRows[] = {
      Switch<[](Settings& s) { s.slab_reassign = true; }>},
     {"no_slab_reassign", nullptr, nullptr, nullptr,
      Switch<[](Settings& s) { s.slab_reassign = false; }>},
-    {"slab_automove", "0-2", "1", kNoEffect,
-     Number<[](Settings& s, std::int64_t v) { s.slab_automove = static_cast<int>(v); }, 0, 2>},
+    {"slab_automove", nullptr, nullptr, "[=0-2]: accepted for compatibility, without effect",
+     SetSlabAutomove},
     {"no_slab_automove", nullptr, nullptr, nullptr,
      Switch<[](Settings& s) { s.slab_automove = 0; }>},
     {"slab_automove_ratio", "num", "0.8", kNoEffect,
@@ -154,21 +188,24 @@ constexpr SuboptionRow kRows[] = {
      Number<[](Settings& s, std::int64_t v) { s.slab_automove_window = static_cast<unsigned>(v); },
             3, 1800>},
     {"slab_automove_freeratio", "num", "0.01", kNoEffect, Decimal<[](Settings&, double) {}>},
-    {"slab_chunk_max", "KB", "512", kNoEffect,
-     Number<[](Settings& s, std::int64_t v) {
-       s.slab_chunk_max = static_cast<std::uint64_t>(v) << 10;
-     },
-            1, 1024>},
+    {"slab_chunk_max", "KB", "512", kNoEffect, SetSlabChunkMax},
     {"slab_sizes", "list", "none", kNoEffect, CheckSlabSizes},
-    {"resp_obj_mem_limit", "MB", "0, unlimited", kNoEffect,
-     Number<[](Settings&, std::int64_t) {}, 0, kMaxInt>},
-    {"inline_ascii_resp", nullptr, nullptr, kNoEffect,
-     Switch<[](Settings& s) { s.inline_ascii_response = true; }>},
-    {"no_inline_ascii_resp", nullptr, nullptr, nullptr,
-     Switch<[](Settings& s) { s.inline_ascii_response = false; }>},
-    {"no_chunked_items", nullptr, nullptr, nullptr, Nothing},
+    {"resp_obj_mem_limit", nullptr, nullptr, kNoEffect, Nothing},
+    {"inline_ascii_resp", nullptr, nullptr, kNoEffect, Nothing},
+    {"no_inline_ascii_resp", nullptr, nullptr, nullptr, Nothing},
+    {"no_chunked_items", nullptr, nullptr, nullptr,
+     Switch<[](Settings& s) { s.slab_chunk_max = kWholePageBytes; }>},
     {"modern", nullptr, nullptr, kNoEffect, Nothing},
-    {"no_modern", nullptr, nullptr, nullptr, Nothing},
+    {"no_modern", nullptr, nullptr, nullptr, Switch<[](Settings& s) {
+       s.slab_reassign = false;
+       s.slab_automove = 0;
+       s.maxconns_fast = false;
+       s.lru_segmented = false;
+       s.lru_maintainer = false;
+       s.lru_crawler = false;
+       s.hash_algorithm = "jenkins";
+       s.slab_chunk_max = kWholePageBytes;
+     }>},
     {"relaxed_privileges", nullptr, nullptr, kNoEffect, Nothing},
     // The test for options that must not be named in --help looks for this one too.
     {"no_drop_privileges", nullptr, nullptr, nullptr, Nothing},

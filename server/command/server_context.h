@@ -110,7 +110,6 @@ struct SettingsReport {
   std::uint64_t worker_logbuf_size = 64 << 10;
   std::uint64_t read_buf_mem_limit = 0;
   bool track_sizes = false;
-  bool inline_ascii_response = false;
   std::string memory_file;
 };
 

@@ -88,7 +88,7 @@ void AppendBuffers(const SettingsReport& s, OutputBuffer& out) {
   AppendStat("worker_logbuf_size", s.worker_logbuf_size, out);
   AppendStat("read_buf_mem_limit", s.read_buf_mem_limit, out);
   AppendStat("track_sizes", YesNo(s.track_sizes), out);
-  AppendStat("inline_ascii_response", YesNo(s.inline_ascii_response), out);
+  AppendStat("inline_ascii_response", YesNo(false), out);  // As memcached, whatever was given.
   AppendStat("num_napi_ids", 0, out);
   AppendStat("memory_file", OrNull(s.memory_file), out);
   AppendStat("client_flags_size", sizeof(std::uint32_t), out);

@@ -168,7 +168,13 @@ TEST(Options, RefusesInOneLineThatNamesTheOption) {
       {{"-o", "slab_automove=3"}, "slab_automove"},
       {{"-o", "slab_automove_window=2"}, "slab_automove_window"},
       {{"-o", "slab_chunk_max=1025"}, "slab_chunk_max"},
+      {{"-o", "slab_chunk_max=768"}, "slab_chunk_max: 786432 bytes are no even part of -I"},
+      {{"-o", "slab_chunk_max=1024", "-I", "512k"}, "no even part of -I"},
       {{"-o", "slab_sizes=100-50"}, "slab_sizes"},
+      {{"-o", "slab_sizes=100-108"}, "slab_sizes"},
+      {{"-o", "slab_sizes=47"}, "from 48 to 524288"},
+      {{"-o", "slab_sizes=100-524289"}, "from 48 to 524288"},
+      {{"-o", "slab_automove=x"}, "slab_automove"},
       {{"-o", "hot_lru_pct=50,warm_lru_pct=31"}, "more than 80"},
       {{"-o", "temporary_ttl=5,no_lru_maintainer"}, "temporary_ttl"},
       {{"-o", "ssl_key=/x"}, "not supported by this release"},
@@ -258,7 +264,6 @@ TEST(Options, NumbersAtTheirEdgesAndWhatIsNone) {
       {"slab_automove", "0", "2", "-1", "3"},
       {"slab_automove_window", "3", "1800", "2", "1801"},
       {"slab_chunk_max", "1", "1024", "0", "1025"},
-      {"resp_obj_mem_limit", "0", "2147483647", "-1", "2147483648"},
   };
   for (const NumberOption& option : options) {
     for (const std::string& value : {option.low, option.high, "00" + option.high}) {
@@ -304,14 +309,32 @@ TEST(Options, DelimiterSwitchesDetailOn) {
 TEST(Options, AcceptsWhatIsWithoutEffect) {
   const Parsed parsed = Parse(
       {"-f", "1.5", "-n", "96", "-W", "-X", "-L", "-k", "-r", "-U", "0", "-B", "auto", "-o",
-       "slab_reassign=1,slab_automove=2,no_hashexpand,no_modern,modern,no_chunked_items,"
-       "inline_ascii_resp,no_inline_ascii_resp,resp_obj_mem_limit=5,slab_sizes=100-200-300,"
+       "slab_reassign=1,slab_automove=2,no_hashexpand,modern,resp_obj_mem_limit,"
+       "inline_ascii_resp,no_inline_ascii_resp,resp_obj_mem_limit=5,slab_sizes=96-105-524288,"
        "no_drop_privileges,hash_algorithm=jenkins,lru_crawler_sleep=5,slab_automove_ratio=0.5"});
   ASSERT_TRUE(parsed.ok) << parsed.error;
   EXPECT_DOUBLE_EQ(parsed.options.settings.growth_factor, 1.5);
   EXPECT_EQ(parsed.options.settings.chunk_size, 96U);
   EXPECT_EQ(parsed.options.settings.slab_automove, 2);
   EXPECT_EQ(parsed.options.settings.hash_algorithm, "jenkins");
+}
+
+// Several settings by one word; what is given behind it wins. Values as memcached 1.6.45 shows them.
+TEST(Options, WordsForSeveralSettings) {
+  const command::SettingsReport old = Parse({"-o", "no_modern,slab_reassign"}).options.settings;
+  EXPECT_TRUE(old.slab_reassign);
+  EXPECT_EQ(old.slab_automove, 0);
+  EXPECT_FALSE(old.maxconns_fast);
+  EXPECT_FALSE(old.lru_crawler);
+  EXPECT_FALSE(old.lru_maintainer);
+  EXPECT_FALSE(old.lru_segmented);
+  EXPECT_EQ(old.hash_algorithm, "jenkins");
+  EXPECT_EQ(old.slab_chunk_max, 1048576U);
+  EXPECT_EQ(Parse({"-o", "no_chunked_items"}).options.settings.slab_chunk_max, 1048576U);
+  EXPECT_EQ(Parse({"-o", "no_slab_automove,slab_automove"}).options.settings.slab_automove, 1);
+  const auto again = Parse({"-o", "no_lru_maintainer", "-o", "lru_maintainer"}).options.settings;
+  EXPECT_TRUE(again.lru_maintainer);
+  EXPECT_TRUE(again.lru_segmented);
 }
 
 TEST(Options, HelpListsEveryOptionWithItsDefault) {
