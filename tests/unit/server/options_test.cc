@@ -319,7 +319,8 @@ TEST(Options, AcceptsWhatIsWithoutEffect) {
   EXPECT_EQ(parsed.options.settings.hash_algorithm, "jenkins");
 }
 
-// Several settings by one word; what is given behind it wins. Values as memcached 1.6.45 shows them.
+// Several settings by one word; what is given behind it wins. Values as memcached 1.6.45 shows
+// them.
 TEST(Options, WordsForSeveralSettings) {
   const command::SettingsReport old = Parse({"-o", "no_modern,slab_reassign"}).options.settings;
   EXPECT_TRUE(old.slab_reassign);
