@@ -29,6 +29,13 @@ if(PODCACHE_SANITIZE)
   target_link_options(podcache_options INTERFACE -fsanitize=${PODCACHE_SANITIZE})
 endif()
 
+# For folders on the way of a request: a call between two of them costs no more than one within.
+macro(podcache_link_time_optimization)
+  if(PODCACHE_LTO)
+    set(CMAKE_INTERPROCEDURAL_OPTIMIZATION ON)
+  endif()
+endmacro()
+
 # For folders where speed does not matter and templates are large (JSON): with sanitizers, optimizing would double the time
 # to compile.
 macro(podcache_compile_fast_with_sanitizers)

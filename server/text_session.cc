@@ -1,5 +1,6 @@
 #include "server/text_session.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -19,6 +20,7 @@ using metrics::Counter;
 using net::HandlerResult;
 using net::NextStep;
 using protocol::KeyStatus;
+using protocol::kLineEnd;
 using protocol::ParseStatus;
 using protocol::Reply;
 using protocol::Verb;
@@ -40,8 +42,9 @@ CommandClass ClassOf(Verb verb) noexcept {
   }
 }
 
-// Answers the reads that these can't be gathered with.
+// Answers what these reads can't be gathered with.
 void MakeWayFor(const store::ReadOptions& options, SessionTurn& turn) {
+  turn.worker.sets().Flush(turn.output);
   turn.worker.meta_gets().Flush(turn.output);
   if (!turn.worker.gets().Accepts(options)) turn.worker.gets().Flush(turn.output);
 }
@@ -53,8 +56,8 @@ HandlerResult TextSession::OnInput(net::WorkerHandler& worker, std::span<const c
   Turn turn{static_cast<WorkerSession&>(worker), {input.data(), input.size()}, output};
   turn.worker.StartBatch();
   const HandlerResult result = Run(turn);
-  // The keys gathered so far are views into the input.
-  turn.worker.FlushReads(output);
+  // What has been gathered so far are views into the input.
+  turn.worker.FlushGathered(output);
   turn.worker.EndBatch(Counter::kTextCommands);
   return result;
 }
@@ -115,7 +118,7 @@ TextSession::Step TextSession::Advance(Turn& turn) {
 }
 
 TextSession::Step TextSession::OnRequest(Turn& turn) {
-  if (TakeUsualGets(turn)) return Step::kGoOn;
+  if (TakeUsualGets(turn) || TakeUsualSets(turn)) return Step::kGoOn;
   protocol::Request request;
   if (const std::size_t taken = protocol::TakeUsualSet(turn.rest(), request)) {
     turn.at += taken;
@@ -162,6 +165,32 @@ bool TextSession::TakeUsualGets(Turn& turn) {
     turn.worker.CountRequest(CommandClass::kGet);
     if (gets.full()) {
       gets.Flush(turn.output);
+      break;
+    }
+    if (turn.used >= turn.worker.requests_per_turn()) break;
+  }
+  return turn.used != before;
+}
+
+bool TextSession::TakeUsualSets(Turn& turn) {
+  const std::uint32_t before = turn.used;
+  command::SetBatch& sets = turn.worker.sets();
+  protocol::Request request;
+  while (const std::size_t taken = protocol::TakeUsualSet(turn.rest(), request)) {
+    const std::string_view block = turn.rest().substr(taken);
+    const auto value_bytes = static_cast<std::size_t>(request.value_bytes);
+    if (!sets.open() || !block.substr(std::min(value_bytes, block.size())).starts_with(kLineEnd))
+      break;
+    if (turn.used == before) {
+      turn.worker.gets().Flush(turn.output);
+      turn.worker.meta_gets().Flush(turn.output);
+    }
+    turn.at += taken + value_bytes + kLineEnd.size();
+    ++turn.used;
+    sets.Add(request, block.substr(0, value_bytes));
+    turn.worker.CountRequest(CommandClass::kStore);
+    if (sets.full()) {
+      sets.Flush(turn.output);
       break;
     }
     if (turn.used >= turn.worker.requests_per_turn()) break;
@@ -230,7 +259,7 @@ void TextSession::EndKeys(Turn& turn) {
 }
 
 TextSession::Step TextSession::RunRequest(Turn& turn, const protocol::Request& request) {
-  turn.worker.FlushReads(turn.output);
+  turn.worker.FlushGathered(turn.output);
   if (protocol::IsStorage(request.verb)) return StartValue(turn, request);
   ++turn.used;
   turn.worker.CountRequest(ClassOf(request.verb));
@@ -269,7 +298,7 @@ TextSession::Step TextSession::StartValue(Turn& turn, const protocol::Request& r
   const std::optional<Reply> refusal = turn.worker.executor().Prepare(request, handle_);
   if (refusal) {
     Answer(turn, *refusal, noreply_);
-    SkipBytes(request.value_bytes + protocol::kLineEnd.size());
+    SkipBytes(request.value_bytes + kLineEnd.size());
     turn.worker.CountRequest(CommandClass::kStore);
     ++turn.used;
     return Step::kGoOn;
@@ -280,7 +309,7 @@ TextSession::Step TextSession::StartValue(Turn& turn, const protocol::Request& r
 
 TextSession::Step TextSession::OnValue(Turn& turn) {
   if (!turn.Fill(handle_)) return Step::kNeedInput;
-  left_bytes_ = protocol::kLineEnd.size();
+  left_bytes_ = kLineEnd.size();
   value_end_ok_ = true;
   state_ = State::kValueEnd;
   return OnValueEnd(turn);
@@ -290,7 +319,7 @@ TextSession::Step TextSession::OnValueEnd(Turn& turn) {
   // Exactly two bytes belong to the request, whatever they are.
   for (; left_bytes_ > 0; --left_bytes_) {
     if (turn.exhausted()) return Step::kNeedInput;
-    const char expected = protocol::kLineEnd[protocol::kLineEnd.size() - left_bytes_];
+    const char expected = kLineEnd[kLineEnd.size() - left_bytes_];
     if (turn.input[turn.at++] != expected) value_end_ok_ = false;
   }
   state_ = State::kRequest;
@@ -332,7 +361,7 @@ TextSession::Step TextSession::OnSkipLine(Turn& turn) {
 }
 
 void TextSession::Answer(Turn& turn, Reply reply, bool noreply) {
-  turn.worker.FlushReads(turn.output);
+  turn.worker.FlushGathered(turn.output);
   command::Answer(reply, noreply, turn.worker.counters(), turn.output);
 }
 

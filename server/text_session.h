@@ -62,6 +62,8 @@ class TextSession final : public net::ConnectionHandler {
 
   // Lines with one key each, as many as there are in a row.
   bool TakeUsualGets(Turn& turn);
+  // The same for sets whose values are in the input as a whole.
+  bool TakeUsualSets(Turn& turn);
   Step StartKeys(Turn& turn, const protocol::Request& request);
   Step StartValue(Turn& turn, const protocol::Request& request);
   Step RunRequest(Turn& turn, const protocol::Request& request);

@@ -36,7 +36,7 @@ TextSession::Step TextSession::RunMeta(Turn& turn, std::string_view line) {
   protocol::KeyBuffer key_buffer;
   const protocol::ParseResult parsed = protocol::MetaParser::Parse(line, request, key_buffer);
   if (parsed.status == protocol::ParseStatus::kError) {
-    turn.worker.FlushReads(turn.output);
+    turn.worker.FlushGathered(turn.output);
     turn.worker.meta().Answer(parsed.error, turn.output);
     SkipBytes(parsed.skip_bytes);
     ++turn.used;
@@ -48,7 +48,7 @@ TextSession::Step TextSession::RunMeta(Turn& turn, std::string_view line) {
     AddMetaGet(turn, request);
     return Step::kGoOn;
   }
-  turn.worker.FlushReads(turn.output);
+  turn.worker.FlushGathered(turn.output);
   if (request.verb == MetaVerb::kSet) return StartMetaSet(turn, request);
   ++turn.used;
   turn.worker.meta().Execute(request, turn.output);
@@ -57,6 +57,7 @@ TextSession::Step TextSession::RunMeta(Turn& turn, std::string_view line) {
 
 void TextSession::AddMetaGet(Turn& turn, const MetaRequest& request) {
   turn.worker.gets().Flush(turn.output);
+  turn.worker.sets().Flush(turn.output);
   command::MetaGetBatch& gets = turn.worker.meta_gets();
   gets.Add(request);
   if (gets.full()) gets.Flush(turn.output);

@@ -54,6 +54,7 @@ WorkerSession::WorkerSession(store::Store& store, metrics::CounterRegistry& regi
       events_(watch_, *session_, clock),
       executor_(*session_, counters_, admin, events_, clock),
       gets_(*session_, counters_, events_, admin.prefixes()),
+      sets_(*session_, counters_, events_, admin.prefixes(), executor_),
       binary_executor_(*session_, counters_, admin, events_, executor_),
       binary_gets_(*session_, counters_, events_, admin.prefixes()),
       meta_(*session_, counters_, events_, executor_),

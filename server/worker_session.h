@@ -20,6 +20,7 @@
 #include "server/command/get_batch.h"
 #include "server/command/meta_command.h"
 #include "server/command/meta_get.h"
+#include "server/command/set_batch.h"
 #include "server/metrics/worker_counters.h"
 #include "server/net/request_handler.h"
 #include "server/pending_meta_set.h"
@@ -47,13 +48,16 @@ class WorkerSession final : public net::WorkerHandler {
 
   command::CommandExecutor& executor() noexcept { return executor_; }
   command::GetBatch& gets() noexcept { return gets_; }
+  command::SetBatch& sets() noexcept { return sets_; }
   command::BinaryExecutor& binary_executor() noexcept { return binary_executor_; }
   command::BinaryGetBatch& binary_gets() noexcept { return binary_gets_; }
   command::MetaCommand& meta() noexcept { return meta_; }
   command::MetaGetBatch& meta_gets() noexcept { return meta_gets_; }
-  // Answers the reads gathered so far, before anything else is answered. Only one kind is pending.
-  void FlushReads(OutputBuffer& output) {
+  // Answers what has been gathered so far, before anything else is answered. Only one kind is
+  // pending.
+  void FlushGathered(OutputBuffer& output) {
     gets_.Flush(output);
+    sets_.Flush(output);
     meta_gets_.Flush(output);
   }
   // One is kept for the next that needs it.
@@ -90,6 +94,7 @@ class WorkerSession final : public net::WorkerHandler {
   command::EventLog events_;
   command::CommandExecutor executor_;
   command::GetBatch gets_;
+  command::SetBatch sets_;
   command::BinaryExecutor binary_executor_;
   command::BinaryGetBatch binary_gets_;
   command::MetaCommand meta_;

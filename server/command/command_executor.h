@@ -59,13 +59,13 @@ class CommandExecutor {
   // The counts of a comparing write, and of refused items.
   void CountCas(store::StoreStatus status) noexcept;
   void CountRefusal(store::StoreStatus status) noexcept;
+  // The reply for a status, with the counts of refused items.
+  protocol::Reply ReplyTo(store::StoreStatus status) noexcept;
 
  private:
   protocol::Reply Delete(const protocol::Request& request);
   protocol::Reply Touch(const protocol::Request& request);
   void Arithmetic(const protocol::Request& request, OutputBuffer& output);
-  // The reply for a status, with the counts of refused items.
-  protocol::Reply ReplyTo(store::StoreStatus status) noexcept;
 
   store::StoreSession& session_;
   metrics::WorkerCounters& counters_;

@@ -40,7 +40,8 @@ Found ItemTable::Find(Partition& partition, std::string_view key, std::uint64_t 
                       Moment moment) noexcept {
   Slot* const slot = index_.Find(partition, hash, [&](Location location) {
     const Record record(log_.At(location));
-    return record.Key(record.Header()) == key;
+    const std::string_view other = record.Key(record.Header());
+    return other.size() == key.size() && SameKeyBytes(other.data(), key.data(), key.size());
   });
   return Examine(slot, moment);
 }
@@ -173,18 +174,19 @@ bool ItemTable::OverwriteInPlace(Found& found, const ItemFields& fields,
   if (!IsOverwritable(h) || fields.kind != RecordKind::kItem ||
       value.size() > kMaxInPlaceValueBytes)
     return false;
-  ItemFields shape = fields;
-  shape.keep_exptime_field = (h & header::kHasExptime) != 0;
-  const std::size_t wanted = RecordBytes(shape);
+  // A field for the expiry may stay unused.
+  const std::uint64_t layout = fields.LayoutBits() | (h & header::kHasExptime);
+  const std::size_t wanted =
+      RoundToUnit(kHeaderBytes + OptionalBytes(layout) + fields.key.size() + value.size());
   const std::size_t room = Record::BytesOf(h);
-  if (shape.LayoutBits() != (h & header::kLayoutBits) || wanted > room) return false;
+  if (layout != (h & header::kLayoutBits) || wanted > room) return false;
   if (wanted * 100 < room * kMinInPlacePercent) return false;
   std::uint64_t fresh =
       Record::WithValueBytes((h & ~header::kStateBits) | fields.state_bits, value.size());
   fresh = Record::WithAccess(fresh, fields.access);
   found.record.SetHeader(fresh);
   found.header = fresh;
-  if (shape.keep_exptime_field) {
+  if ((layout & header::kHasExptime) != 0) {
     found.record.SetExptime(fresh, fields.exptime);
     log_.NoteExptime(found.location, fields.exptime);
   }

@@ -97,9 +97,15 @@ struct StoreSession::Impl {
   WriteResult StorePlain(WriteHandle::Impl& handle, const WriteOptions& options);
   WriteResult StoreFields(WriteHandle::Impl& handle, const ItemFields& fields, LargeUpload* upload,
                           const WriteOptions& options);
+  // Of an item that fits into one record.
+  StoreStatus SetWhole(const WholeItem& item, ItemFields& fields, std::uint32_t now) noexcept;
   Try TryStore(Partition& partition, WriteHandle::Impl& handle, const ItemFields& fields,
                const LargeUpload* upload, const WriteOptions& options, Moment moment) noexcept
       REQUIRES(partition.lock);
+  // Stores the value, or what was uploaded, in the place of what was found.
+  Try Put(Partition& partition, std::uint64_t hash, Found& found, ItemFields& fields,
+          std::string_view value, const LargeUpload* upload, std::uint32_t epoch,
+          bool want_cas) noexcept REQUIRES(partition.lock);
   StoreStatus Precondition(const Found& found, const WriteOptions& options) const noexcept;
   // Room for a record that takes the place of `old`, or kNowhere: then its RecordBytes are what to
   // refill with. Where a client knows the CAS id of `old`, the new one is higher: it is made

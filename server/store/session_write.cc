@@ -1,9 +1,77 @@
+#include <algorithm>
 #include <cstring>
 #include <optional>
 
+#include "common/base/check.h"
 #include "server/store/session.h"
 
 namespace podcache::store {
+namespace {
+
+ItemFields FieldsOf(const WholeItem& item) noexcept {
+  ItemFields fields;
+  fields.key = item.key.bytes;
+  fields.client_flags = item.client_flags;
+  fields.exptime = StoredExptime(item.exptime);
+  fields.value_bytes = item.value.size();
+  return fields;
+}
+
+// Of a value that does not fit into one record.
+StoreStatus SetInPieces(StoreSession& session, const WholeItem& item) {
+  WriteHandle handle;
+  const StoreStatus status =
+      session.Prepare(item.key, item.value.size(), item.client_flags, item.exptime, handle);
+  if (status != StoreStatus::kOk) return status;
+  const char* from = item.value.data();
+  for (std::span<char> room = handle.Writable(); !room.empty(); room = handle.Writable()) {
+    std::memcpy(room.data(), from, room.size());
+    from += room.size();
+    handle.Advance(room.size());
+  }
+  return session.Commit(handle, {}).status;
+}
+
+}  // namespace
+
+void StoreSession::Set(std::span<const WholeItem> items, std::span<StoreStatus> statuses) {
+  PODCACHE_CHECK(items.size() <= kMaxBatch && statuses.size() >= items.size());
+  Impl& impl = *impl_;
+  impl.writer.Acquire();
+  const std::uint32_t now = impl.store.Now();
+  const std::uint64_t max_item_bytes = impl.store.options().max_item_size_bytes;
+  if (items.size() > 1) {
+    std::uint64_t hashes[kMaxBatch];
+    std::ranges::transform(items, hashes, [](const WholeItem& item) { return item.key.hash; });
+    impl.Fetch({hashes, items.size()});
+  }
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    const WholeItem& item = items[i];
+    ItemFields fields = FieldsOf(item);
+    fields.access = impl.AccessStamp(now);
+    StoreStatus status = StoreStatus::kTooLarge;
+    if (item.key.bytes.size() + item.value.size() <= max_item_bytes) {
+      const bool fits = RecordBytes(fields) <= impl.store.layout().max_item_record_bytes;
+      status = fits ? impl.SetWhole(item, fields, now) : SetInPieces(*this, item);
+    }
+    if (status != StoreStatus::kStored) [[unlikely]]
+      Delete(item.key);
+    statuses[i] = status;
+  }
+}
+
+StoreStatus StoreSession::Impl::SetWhole(const WholeItem& item, ItemFields& fields,
+                                         std::uint32_t now) noexcept {
+  return RunAt(now, item.key.hash,
+               [&](Partition& partition, Moment moment) NO_THREAD_SAFETY_ANALYSIS {
+                 // A try before this one may have needed it.
+                 fields.explicit_cas = 0;
+                 Found found = table.Find(partition, item.key.bytes, item.key.hash, moment);
+                 return Put(partition, item.key.hash, found, fields, item.value, nullptr,
+                            moment.epoch, false);
+               })
+      .status;
+}
 
 WriteResult StoreSession::Impl::Commit(WriteHandle::Impl& handle, const WriteOptions& options) {
   writer.Acquire();
@@ -59,19 +127,26 @@ Try StoreSession::Impl::TryStore(Partition& partition, WriteHandle::Impl& handle
     fields.exptime = found.record.Exptime(found.header);
     fields.state_bits = header::kStale | (found.header & header::kLeased);
   }
-  if (found.live() && table.OverwriteInPlace(found, fields, handle.staged())) {
+  return Put(partition, handle.hash, found, fields, handle.staged(), upload, moment.epoch,
+             options.want_cas);
+}
+
+Try StoreSession::Impl::Put(Partition& partition, std::uint64_t hash, Found& found,
+                            ItemFields& fields, std::string_view value, const LargeUpload* upload,
+                            std::uint32_t epoch, bool want_cas) noexcept {
+  if (found.live() && table.OverwriteInPlace(found, fields, value)) {
     CountStored(partition, Record::BytesOf(found.header));
-    return {StoreStatus::kStored, 0, options.want_cas ? CasForClient(found) : 0};
+    return {StoreStatus::kStored, 0, want_cas ? CasForClient(found) : 0};
   }
-  const Location fresh = NewRecord(fields, moment.epoch, found);
+  const Location fresh = NewRecord(fields, epoch, found);
   if (fresh == kNowhere) return {StoreStatus::kOutOfMemory, RecordBytes(fields)};
   Record record(table.log().At(fresh));
   if (upload != nullptr) {
     upload->WriteEntries(record);
   } else {
-    std::memcpy(record.Value(record.Header()), handle.staged().data(), handle.staged().size());
+    std::memcpy(record.Value(record.Header()), value.data(), value.size());
   }
-  return Finish(partition, handle.hash, found, fresh, options.want_cas);
+  return Finish(partition, hash, found, fresh, want_cas);
 }
 
 StoreStatus StoreSession::Impl::Precondition(const Found& found,

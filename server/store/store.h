@@ -70,6 +70,14 @@ struct ReadOptions {
   std::int64_t exptime = 0;
 };
 
+// An item that is at hand as a whole.
+struct WholeItem {
+  Key key;
+  std::string_view value;
+  std::uint32_t client_flags = 0;
+  std::int64_t exptime = kNeverExpires;
+};
+
 enum class WriteMode : std::uint8_t { kSet, kAdd, kReplace, kAppend, kPrepend, kCas };
 
 struct WriteResult {
@@ -295,6 +303,11 @@ class StoreSession {
 
   // Looks without leaving a trace, not even that it has expired.
   Glimpse Peek(const Key& key) noexcept;
+
+  // Stores all (at most kMaxBatch), in order; each is what Prepare and a Commit with kSet would
+  // make of it. statuses[i] is kStored, kTooLarge or kOutOfMemory; if not the first, the old value
+  // has been deleted.
+  void Set(std::span<const WholeItem> items, std::span<StoreStatus> statuses);
 
   // kOk gives a handle; kTooLarge, kOutOfMemory do not. A failed set must also delete the old
   // value: callers do that.

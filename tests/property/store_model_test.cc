@@ -77,6 +77,7 @@ class StoreModelTest : public StoreTest, public ::testing::WithParamInterface<Mo
 
   void Step();
   void Write();
+  void SetSeveral();
   void CompareAndSwap();
   void Concatenate();
   void Get();
@@ -186,6 +187,31 @@ void StoreModelTest::Write() {
       break;
     default:
       FAIL() << static_cast<int>(result.status);
+  }
+}
+
+void StoreModelTest::SetSeveral() {
+  struct Set {
+    std::string key;
+    ModelItem item;
+  };
+  std::vector<Set> sets(static_cast<std::size_t>(1 + Random(StoreSession::kMaxBatch)));
+  std::vector<WholeItem> items;
+  for (Set& set : sets) {
+    set.key = RandomKey();
+    const std::uint32_t flags = Random(3) == 0 ? static_cast<std::uint32_t>(random_()) : 0;
+    set.item = {RandomValue(), flags, RandomExptime()};
+    items.push_back({{set.key}, set.item.value, set.item.flags, set.item.exptime});
+  }
+  const std::vector<StoreStatus> statuses = client().SetAll(items);
+  for (std::size_t i = 0; i < sets.size(); ++i) {
+    if (statuses[i] == StoreStatus::kStored) {
+      Written(sets[i].key, std::move(sets[i].item));
+    } else {
+      EXPECT_EQ(statuses[i], StoreStatus::kOutOfMemory);
+      Refused();
+      items_.erase(sets[i].key);
+    }
   }
 }
 
@@ -449,7 +475,8 @@ void StoreModelTest::Resize() {
 
 void StoreModelTest::Step() {
   const int dice = Random(1000);
-  if (dice < 400) return Write();
+  if (dice < 350) return Write();
+  if (dice < 400) return SetSeveral();
   if (dice < 450) return Invalidate();
   if (dice < 550) return Get();
   if (dice < 650) return GetDetailed();

@@ -94,7 +94,7 @@ class SessionPart final : public Part {
   OutputBuffer output_;
 };
 
-// The store alone: gets in batches as the commands gather them, sets in between.
+// The store alone: gets and sets in batches, as the commands gather them.
 class EnginePart final : public Part, private store::ValueSink {
  public:
   explicit EnginePart(std::size_t value_bytes)
@@ -107,19 +107,20 @@ class EnginePart final : public Part, private store::ValueSink {
       auto key = received.keys.begin();
       for (const RequestShape& request : received.requests) {
         if (request.verb == Verb::kSet) {
-          LookUp();
           Set(*key++);
           continue;
         }
         for (std::uint32_t i = 0; i < request.keys; ++i) Get(*key++);
       }
       LookUp();
+      Store();
       session_->EndTurn();
     }
   }
 
  private:
   void Get(const std::string& key) {
+    Store();
     keys_[count_++] = session_->MakeKey(key);
     if (count_ == store::StoreSession::kMaxBatch) LookUp();
   }
@@ -129,11 +130,14 @@ class EnginePart final : public Part, private store::ValueSink {
     count_ = 0;
   }
   void Set(const std::string& key) {
-    store::WriteHandle handle;
-    session_->Prepare(session_->MakeKey(key), value_.size(), 0, 0, handle);
-    value_.copy(handle.Writable().data(), value_.size());
-    handle.Advance(value_.size());
-    session_->Commit(handle, {});
+    LookUp();
+    items_[pending_sets_++] = {session_->MakeKey(key), value_};
+    if (pending_sets_ == store::StoreSession::kMaxBatch) Store();
+  }
+  void Store() {
+    store::StoreStatus statuses[store::StoreSession::kMaxBatch];
+    if (pending_sets_ > 0) session_->Set({items_, pending_sets_}, statuses);
+    pending_sets_ = 0;
   }
   char* Begin(std::size_t, const store::ItemMeta&) override { return room_; }
   void End(std::size_t, const store::ItemMeta&) override {}
@@ -146,6 +150,8 @@ class EnginePart final : public Part, private store::ValueSink {
   const std::string value_;
   store::Key keys_[store::StoreSession::kMaxBatch];
   std::size_t count_ = 0;
+  store::WholeItem items_[store::StoreSession::kMaxBatch];
+  std::size_t pending_sets_ = 0;
   char room_[store::kMaxCopiedValueBytes];
 };
 

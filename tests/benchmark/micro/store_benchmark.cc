@@ -5,7 +5,6 @@
 #include <benchmark/benchmark.h>
 
 #include <array>
-#include <cstring>
 #include <memory>
 #include <string>
 #include <utility>
@@ -42,17 +41,11 @@ class User {
     for (std::string& key : batch_) key = items_.FirstKey();
   }
 
-  void SetRandom() { Set(random_.Below(keys_)); }
-  void Set(std::uint64_t item) {
-    items_.WriteDigits(Digits(batch_[0]), item);
-    WriteHandle handle;
-    if (session_->Prepare(session_->MakeKey(batch_[0]), kValueBytes, 0, 0, handle) !=
-        StoreStatus::kOk)
-      return;
-    std::memset(handle.Writable().data(), 'v', kValueBytes);
-    handle.Advance(kValueBytes);
-    session_->Commit(handle, {});
-    if (++sets_ % StoreSession::kMaxBatch == 0) session_->EndTurn();
+  void SetRandomBatch() {
+    SetBatch([&] { return random_.Below(keys_); });
+  }
+  void SetBatchFrom(std::uint64_t item) {
+    SetBatch([&] { return item++; });
   }
   void GetRandomBatch() {
     Key keys[StoreSession::kMaxBatch];
@@ -66,6 +59,17 @@ class User {
   }
 
  private:
+  template <class Next>
+  void SetBatch(Next&& next) {
+    WholeItem items[StoreSession::kMaxBatch];
+    StoreStatus statuses[StoreSession::kMaxBatch];
+    for (std::size_t i = 0; i < batch_.size(); ++i) {
+      items_.WriteDigits(Digits(batch_[i]), next());
+      items[i] = {session_->MakeKey(batch_[i]), value_};
+    }
+    session_->Set(items, statuses);
+    session_->EndTurn();
+  }
   static char* Digits(std::string& key) { return key.data() + kKeyBytes - bench::Items::kDigits; }
 
   metrics::WorkerCounters counters_;
@@ -74,7 +78,7 @@ class User {
   const std::uint64_t keys_;
   bench::Random random_;
   std::array<std::string, StoreSession::kMaxBatch> batch_;
-  std::uint64_t sets_ = 0;
+  const std::string value_ = std::string(kValueBytes, 'v');
   NullSink sink_;
 };
 
@@ -90,7 +94,8 @@ Store& FilledStore(std::int64_t keys, std::uint64_t limit_bytes) {
   store = std::make_unique<Store>(options, clock);
   filled_with = {keys, limit_bytes};
   User user(*store, static_cast<std::uint64_t>(keys), 1);
-  for (std::int64_t item = 0; item < keys; ++item) user.Set(static_cast<std::uint64_t>(item));
+  for (std::int64_t item = 0; item < keys; item += StoreSession::kMaxBatch)
+    user.SetBatchFrom(static_cast<std::uint64_t>(item));
   return *store;
 }
 
@@ -112,16 +117,16 @@ BENCHMARK(BM_Get)->Setup(Fill)->Arg(kCached)->Arg(kInMemory)->ThreadRange(1, 2);
 void BM_Overwrite(benchmark::State& state) {
   User user(*shared_store, static_cast<std::uint64_t>(state.range(0)),
             static_cast<std::uint64_t>(state.thread_index()) + 2);
-  for (auto _ : state) user.SetRandom();
-  state.SetItemsProcessed(state.iterations());
+  for (auto _ : state) user.SetRandomBatch();
+  state.SetItemsProcessed(state.iterations() * std::int64_t{StoreSession::kMaxBatch});
 }
 BENCHMARK(BM_Overwrite)->Setup(Fill)->Arg(kCached)->Arg(kInMemory)->ThreadRange(1, 2);
 
 // Most sets are of a key that is not there and evict another one.
 void BM_SetEvicting(benchmark::State& state) {
   User user(FilledStore(2'000'000, kScarce), 20'000'000, 2);
-  for (auto _ : state) user.SetRandom();
-  state.SetItemsProcessed(state.iterations());
+  for (auto _ : state) user.SetRandomBatch();
+  state.SetItemsProcessed(state.iterations() * std::int64_t{StoreSession::kMaxBatch});
 }
 BENCHMARK(BM_SetEvicting);
 

@@ -3,6 +3,7 @@
 // what IO, parser, commands and encoders cost (podcached-no-engine).
 //
 // PODCACHE_STUB_VALUE_BYTES: the size of the values that are got, 128 unless set.
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -100,6 +101,10 @@ void StoreSession::GetDetailed(std::span<const DetailedRead> reads, ValueSink& s
 }
 
 Glimpse StoreSession::Peek(const Key&) noexcept { return {}; }
+
+void StoreSession::Set(std::span<const WholeItem> items, std::span<StoreStatus> statuses) {
+  std::fill_n(statuses.begin(), items.size(), StoreStatus::kStored);
+}
 
 StoreStatus StoreSession::Prepare(const Key& key, std::uint64_t value_bytes, std::uint32_t,
                                   std::int64_t exptime, WriteHandle& handle) {

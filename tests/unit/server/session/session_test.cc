@@ -75,6 +75,44 @@ TEST(SessionTest, AnyNumberOfKeysInAnyGroupingAnswersInOrder) {
   }
 }
 
+// Sets that have arrived whole are stored 16 at a time; the replies must not show it.
+TEST(SessionTest, AnyNumberOfSetsAmongOthersAnswersInOrder) {
+  Harness harness;
+  for (int sets = 1; sets <= 40; ++sets) {
+    std::string input;
+    std::string expected;
+    for (int i = 0; i < sets; ++i) {
+      // Each twice, and read once in between.
+      const std::string key = "k" + std::to_string(i % 7);
+      const std::string value = std::to_string(i) + std::string(static_cast<std::size_t>(i), 'v');
+      input += Set(key, "before") + Set(key, value);
+      expected += "STORED\r\nSTORED\r\n";
+      if (i % 3 != 0) continue;
+      input += i % 2 == 0 ? "get " + key + "\r\n" : "mg " + key + " v\r\n";
+      expected += i % 2 == 0 ? Value(key, value) + "END\r\n"
+                             : "VA " + std::to_string(value.size()) + "\r\n" + value + "\r\n";
+    }
+    ASSERT_EQ(harness.Ask(input), expected) << sets;
+  }
+}
+
+TEST(SessionTest, SetsInARowAreJudgedOneByOne) {
+  Harness harness;
+  const std::string too_large(2U << 20, 'x');
+  ASSERT_EQ(harness.Ask(Set("old", "1")), "STORED\r\n");
+  EXPECT_EQ(harness.Ask(Set("a", "1") + Set("old", too_large) + Set("b", "2") +
+                        "set c 0 0 1\r\nxyz\r\n" + Set("d", "4") + "set e 0 0 1 noreply\r\n5\r\n" +
+                        Set("f", "6") + "nonsense\r\n" + Set("g", "7") + "get old a b d e f g\r\n"),
+            "STORED\r\nSERVER_ERROR object too large for cache\r\nSTORED\r\n"
+            "CLIENT_ERROR bad data chunk\r\nCLIENT_ERROR bad command line "
+            "format\r\nSTORED\r\nSTORED\r\nERROR\r\nSTORED\r\n" +
+                Value("a", "1") + Value("b", "2") + Value("d", "4") + Value("e", "5") +
+                Value("f", "6") + Value("g", "7") + "END\r\n");
+  // As if each had come alone: the refused ones are not counted as commands.
+  EXPECT_EQ(harness.Count(Counter::kStoreTooLarge), 1U);
+  EXPECT_EQ(harness.Count(Counter::kCmdSet), 8U);
+}
+
 TEST(SessionTest, AWriteBetweenGetsIsSeenByTheLaterOnly) {
   Harness harness;
   EXPECT_EQ(harness.Ask(Set("a", "1") + "get a\r\n" + Set("a", "2") +

@@ -78,6 +78,13 @@ class Client {
     Fill(handle, value);
     return session_->Commit(handle, options);
   }
+  // At most kMaxBatch at once. The keys need no hash.
+  std::vector<StoreStatus> SetAll(std::vector<WholeItem> items) {
+    std::vector<StoreStatus> statuses(items.size(), StoreStatus::kNotStored);
+    for (WholeItem& item : items) item.key = session_->MakeKey(item.key.bytes);
+    session_->Set(items, statuses);
+    return statuses;
+  }
   static void Fill(WriteHandle& handle, std::string_view value) {
     for (std::span<char> room = handle.Writable(); !room.empty() && !value.empty();
          room = handle.Writable()) {

@@ -8,6 +8,8 @@
 namespace podcache::store {
 namespace {
 
+using ::testing::Each;
+using ::testing::ElementsAre;
 using ::testing::Optional;
 using ::testing::StrEq;
 
@@ -172,6 +174,44 @@ TEST_F(StoreTest, BatchAnswersInOrder) {
   for (std::size_t i = 0; i < names.size(); ++i) {
     EXPECT_EQ(statuses[i], i % 3 != 0 ? StoreStatus::kOk : StoreStatus::kNotFound);
     EXPECT_EQ(sink[i].value, i % 3 != 0 ? "value" + std::to_string(i) : "");
+  }
+}
+
+TEST_F(StoreTest, WholeItemsAreStoredInOrder) {
+  ASSERT_EQ(client().Set("gone", "old"), StoreStatus::kStored);
+  const std::string large(100'000, 'l');
+  const std::string too_large(store_options_.max_item_size_bytes, 't');
+  const std::vector<StoreStatus> statuses = client().SetAll({{{"a"}, "1"},
+                                                             {{"b"}, ""},
+                                                             {{"gone"}, too_large},
+                                                             {{"large"}, large, 7},
+                                                             {{"a"}, "a longer one", 8, now() + 5},
+                                                             {{"expired"}, "x", 0, now()},
+                                                             {{"a"}, "a longer 1", 9, now() + 9}});
+  EXPECT_THAT(statuses,
+              ElementsAre(StoreStatus::kStored, StoreStatus::kStored, StoreStatus::kTooLarge,
+                          StoreStatus::kStored, StoreStatus::kStored, StoreStatus::kStored,
+                          StoreStatus::kStored));
+  EXPECT_THAT(client().Get("b"), Optional(StrEq("")));
+  EXPECT_EQ(client().Get("gone"), std::nullopt);
+  EXPECT_EQ(client().Get("expired"), std::nullopt);
+  EXPECT_THAT(client().Get("large"), Optional(StrEq(large)));
+  StringSink sink;
+  ASSERT_TRUE(client().Read("a", {}, sink));
+  EXPECT_EQ(sink[0].value, "a longer 1");
+  EXPECT_EQ(sink[0].meta.client_flags, 9u);
+  EXPECT_EQ(sink[0].meta.exptime, now() + 9);
+}
+
+// Those whose CAS id a client knows do not keep it, and no id is given twice.
+TEST_F(StoreTest, AWholeItemGetsAHigherCasIdThanTheOneItReplaces) {
+  ASSERT_EQ(client().Set("a", "1"), StoreStatus::kStored);
+  std::uint64_t last = client().Cas("a");
+  for (int i = 0; i < 100; ++i) {
+    ASSERT_THAT(client().SetAll({{{"a"}, "2"}, {{"b"}, "3"}}), Each(StoreStatus::kStored));
+    const std::uint64_t cas = client().Cas("a");
+    ASSERT_GT(cas, last);
+    last = cas;
   }
 }
 
@@ -484,7 +524,10 @@ TEST_F(StoreTest, EveryAllocationOfTheSetPathMayFail) {
                     (status == StoreStatus::kNotStored && mode == WriteMode::kAppend));
         refused += status == StoreStatus::kOutOfMemory;
       }
+      const StoreStatus whole = client().SetAll({{{key}, sizes[i]}})[0];
+      ASSERT_TRUE(whole == StoreStatus::kStored || whole == StoreStatus::kOutOfMemory);
       const auto value = client().Get(key);
+      ASSERT_TRUE(value.has_value() == (whole == StoreStatus::kStored)) << nth;
       if (value) {
         EXPECT_TRUE(*value == sizes[i] || *value == sizes[i] + "tail");
       }
