@@ -1,6 +1,7 @@
 // `stats items` and `stats slabs`: the whole cache shown as one class, number 1. Its "chunks" are
 // segments, four of them a "page": a megabyte at the usual sizes.
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 
@@ -21,6 +22,9 @@ class ClassWriter {
     name_.assign(prefix_).append(key);
     AppendStat(name_, value, output_);
   }
+  void AddZeros(std::initializer_list<std::string_view> keys) {
+    for (const std::string_view key : keys) Add(key, 0);
+  }
 
  private:
   std::string_view prefix_;
@@ -30,16 +34,20 @@ class ClassWriter {
 
 }  // namespace
 
+// One queue, which memcached would call hot; `age` is of the item that would be evicted next.
 void StatsCommand::Items(OutputBuffer& out) {
-  const store::StoreStats store = StoreFigures();
+  const store::StoreStats now = store_.stats();
   // Like memcached: a class that never held anything is not listed.
-  if (store_.stats().total_items == 0) return;
+  if (now.total_items == 0) return;
+  const store::StoreStats store = since_reset_.Of(now);
+  const std::uint64_t age = store_.NextVictimIdleSeconds();
   ClassWriter writer("items:1:", out);
   writer.Add("number", store.items);
   writer.Add("number_hot", store.items);
-  for (const std::string_view key : {"number_warm", "number_cold", "age_hot", "age_warm", "age"}) {
-    writer.Add(key, 0);
-  }
+  writer.AddZeros({"number_warm", "number_cold"});
+  writer.Add("age_hot", age);
+  writer.Add("age_warm", 0);
+  writer.Add("age", age);
   writer.Add("mem_requested", store.item_bytes);
   writer.Add("evicted", store.evicted_items);
   writer.Add("evicted_nonzero", store.evicted_with_exptime_items);
@@ -49,17 +57,14 @@ void StatsCommand::Items(OutputBuffer& out) {
   writer.Add("reclaimed", store.reclaimed_items);
   writer.Add("expired_unfetched", store.expired_unfetched_items);
   writer.Add("evicted_unfetched", store.evicted_unfetched_items);
-  writer.Add("evicted_active", 0);
+  writer.Add("evicted_active", store.evicted_active_items);
   writer.Add("crawler_reclaimed", store.expired_in_sweep_items);
   writer.Add("crawler_items_checked", store.swept_items);
-  for (const std::string_view key : {"lrutail_reflocked", "moves_to_cold", "moves_to_warm",
-                                     "moves_within_lru", "direct_reclaims"}) {
-    writer.Add(key, 0);
-  }
+  writer.AddZeros({"lrutail_reflocked", "moves_to_cold", "moves_to_warm"});
+  writer.Add("moves_within_lru", store.kept_items);
+  writer.Add("direct_reclaims", store.direct_reclaims);
   writer.Add("hits_to_hot", Sum(Counter::kGetHits) + Sum(Counter::kTouchHits));
-  for (const std::string_view key : {"hits_to_warm", "hits_to_cold", "hits_to_temp"}) {
-    writer.Add(key, 0);
-  }
+  writer.AddZeros({"hits_to_warm", "hits_to_cold", "hits_to_temp"});
 }
 
 void StatsCommand::Slabs(OutputBuffer& out) {

@@ -10,9 +10,9 @@
 #include <memory>
 #include <string_view>
 
-#include "common/base/mutex.h"
 #include "common/base/output_buffer.h"
 #include "server/command/command_result.h"
+#include "server/command/figures_since_reset.h"
 #include "server/command/prefix_stats.h"
 #include "server/command/server_context.h"
 #include "server/metrics/worker_counters.h"
@@ -43,18 +43,13 @@ class StatsCommand {
   void Reset();
   CommandResult Sizes(const protocol::StatForm& form, OutputBuffer& output);
   CommandResult Cachedump(std::string_view arguments, const protocol::StatForm& form);
-  // Current figures, counters less what they were at the last reset.
-  store::StoreStats StoreFigures();
-  ServerStats ServerFigures();
   std::uint64_t Sum(metrics::Counter counter) const { return registry_.SumSinceReset(counter); }
 
   store::Store& store_;
   metrics::CounterRegistry& registry_;
   ServerContext& context_;
   PrefixStats& prefixes_;
-  Mutex mutex_;
-  store::StoreStats store_at_reset_ GUARDED_BY(mutex_);
-  ServerStats server_at_reset_ GUARDED_BY(mutex_);
+  FiguresSinceReset since_reset_;
 };
 
 // The lines of `stats settings`, without the END.

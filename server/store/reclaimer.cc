@@ -12,8 +12,16 @@ namespace {
 constexpr std::size_t kMaxKeptPercent = 75;
 constexpr std::size_t kCreditDivisor = 16;
 
+// Records that are looked at to say how old the next victim is: a figure, not worth a whole
+// segment.
+constexpr int kMaxLooks = 1000;
+
 // Segments without anything living that a step of the sweep gives back.
 constexpr int kMaxRetiredPerStep = 64;
+
+std::uint32_t IdleSeconds(std::uint64_t h, std::uint32_t now) noexcept {
+  return (now - Record::AccessOf(h)) & static_cast<std::uint32_t>(header::kAccessMask);
+}
 
 }  // namespace
 
@@ -164,8 +172,10 @@ auto Reclaimer<Policy>::Judge(Pass& pass, Location location, Record record, std:
     return Verdict::kMoved;
   }
   // The pieces of a large item come before its record: it is judged once, here.
-  if (!pass.compacting && !follow_value)
+  if (!pass.compacting && !follow_value) {
     found.slot->SetFrequency(Policy::FrequencyAfterKeep(found.slot->frequency()));
+    counters_.kept_items.fetch_add(1, std::memory_order_relaxed);
+  }
   table_.Relocate(partition, found, fields, fresh);
   return Verdict::kMoved;
 }
@@ -200,9 +210,10 @@ void Reclaimer<Policy>::Evict(Pass& pass, Partition& partition, std::uint64_t ha
   }
   if (found.record.Exptime(found.header) != 0)
     counters_.evicted_with_exptime_items.fetch_add(1, std::memory_order_relaxed);
-  const std::uint32_t idle =
-      (pass.now - Record::AccessOf(found.header)) & static_cast<std::uint32_t>(header::kAccessMask);
-  counters_.last_evicted_idle_seconds.store(idle, std::memory_order_relaxed);
+  counters_.last_evicted_idle_seconds.store(IdleSeconds(found.header, pass.now),
+                                            std::memory_order_relaxed);
+  if (Policy::Keep(found.slot->frequency()))
+    counters_.evicted_active_items.fetch_add(1, std::memory_order_relaxed);
   if ((found.header & header::kFetched) == 0)
     counters_.evicted_unfetched_items.fetch_add(1, std::memory_order_relaxed);
   table_.Remove(partition, hash, found);
@@ -216,10 +227,48 @@ void Reclaimer<Policy>::Remember(Pass& pass, const Found& found) noexcept {
   pass.evicted.key = {pass.evicted_key, key.size()};
   pass.evicted.value_bytes = found.record.ValueBytes(found.header);
   pass.evicted.exptime = found.record.Exptime(found.header);
-  pass.evicted.idle_seconds =
-      (pass.now - Record::AccessOf(found.header)) & static_cast<std::uint32_t>(header::kAccessMask);
+  pass.evicted.idle_seconds = IdleSeconds(found.header, pass.now);
   pass.evicted.fetched = (found.header & header::kFetched) != 0;
   pass.tell = true;
+}
+
+// Takes the oldest segment as if to empty it, so that nobody else does, and puts it back.
+template <class Policy>
+std::uint32_t Reclaimer<Policy>::NextIdleSeconds(std::uint32_t now) noexcept {
+  MutexLock lock(mutex_);
+  SegmentLog& log = table_.log();
+  const Victim victim = log.PickOldest();
+  if (victim.kind == VictimKind::kNone) return 0;
+  const std::uint32_t tail = log.segment(victim.segment).tail.load(std::memory_order_relaxed);
+  std::uint32_t idle = 0;
+  int looks = 0;
+  for (std::uint32_t offset = 0; offset < tail && looks < kMaxLooks; ++looks) {
+    const Location location = log.LocationOf(victim.segment, offset);
+    const Record record(log.At(location));
+    const std::uint64_t h = record.Header();
+    if (const auto found = IdleIfNext(location, record, h, now)) {
+      idle = *found;
+      break;
+    }
+    offset += static_cast<std::uint32_t>(Record::BytesOf(h));
+  }
+  log.Abandon(victim.segment);
+  return idle;
+}
+
+// Nothing if it would not be evicted.
+template <class Policy>
+std::optional<std::uint32_t> Reclaimer<Policy>::IdleIfNext(Location location, Record record,
+                                                           std::uint64_t h,
+                                                           std::uint32_t now) noexcept {
+  const RecordKind kind = Record::KindOf(h);
+  if (kind == RecordKind::kPadding || kind == RecordKind::kPiece) return std::nullopt;
+  const std::uint64_t hash = hasher_.Hash(record.Key(h));
+  Partition& partition = table_.PartitionOf(hash);
+  SpinLockHolder lock(partition.lock);
+  const Found found = table_.FindAt(partition, hash, location, Moment{now, table_.flush().epoch()});
+  if (!found.live() || Policy::Keep(found.slot->frequency())) return std::nullopt;
+  return IdleSeconds(found.header, now);
 }
 
 template <class Policy>

@@ -11,6 +11,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "common/base/mutex.h"
 #include "server/store/eviction_observer.h"
@@ -34,6 +35,9 @@ struct ReclaimCounters {
   std::atomic<std::uint64_t> evicted_by_shrink_items{0};
   std::atomic<std::uint64_t> evicted_by_shrink_bytes{0};
   std::atomic<std::uint64_t> evicted_unfetched_items{0};
+  // Used since they were last judged, and worth keeping, had there been room.
+  std::atomic<std::uint64_t> evicted_active_items{0};
+  std::atomic<std::uint64_t> kept_items{0};  // By a second chance.
   std::atomic<std::uint64_t> evicted_with_exptime_items{0};
   std::atomic<std::uint64_t> last_evicted_idle_seconds{0};
   std::atomic<std::uint64_t> copied_bytes{0};
@@ -56,6 +60,9 @@ class Reclaimer {
   // Removes expired and flushed items from one segment that has some; false at the end of a round
   // over all segments.
   bool SweepOne(std::uint32_t now) noexcept EXCLUDES(mutex_);
+
+  // For how long the next item to be evicted has not been used; 0 while nothing waits for that.
+  std::uint32_t NextIdleSeconds(std::uint32_t now) noexcept EXCLUDES(mutex_);
 
   const ReclaimCounters& counters() const noexcept { return counters_; }
 
@@ -86,6 +93,8 @@ class Reclaimer {
       REQUIRES(mutex_);
   Verdict Judge(Pass& pass, Location location, Record record, std::uint64_t h, bool may_keep,
                 std::size_t& needed, std::uint32_t& epoch) noexcept REQUIRES(mutex_);
+  std::optional<std::uint32_t> IdleIfNext(Location location, Record record, std::uint64_t h,
+                                          std::uint32_t now) noexcept;
   bool PrecedesItsValue(const Found& found) const noexcept;
   bool Keeps(const Pass& pass, const Found& found, std::size_t bytes) const noexcept;
   void Evict(Pass& pass, Partition& partition, std::uint64_t hash, const Found& found) noexcept

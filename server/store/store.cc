@@ -26,6 +26,7 @@ void Store::ChargeExternal(std::int64_t delta_bytes) noexcept {
 }
 void Store::FlushAll(std::int64_t at_unix_seconds) { impl_->FlushAll(at_unix_seconds); }
 StoreStats Store::stats() const { return impl_->stats(); }
+std::uint32_t Store::NextVictimIdleSeconds() { return impl_->NextVictimIdleSeconds(); }
 bool Store::Scan(ScanCursor& cursor, ItemVisitor& visitor) { return impl_->Scan(cursor, visitor); }
 void Store::RequestSweep() noexcept { impl_->RequestSweep(); }
 bool Store::MaintainOnce() { return impl_->MaintainOnce(); }

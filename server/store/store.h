@@ -202,7 +202,11 @@ struct StoreStats {
   std::uint64_t evicted_by_shrink_items = 0;
   std::uint64_t evicted_by_shrink_bytes = 0;
   std::uint64_t evicted_unfetched_items = 0;
+  std::uint64_t evicted_active_items = 0;  // Used since they were stored or last kept.
   std::uint64_t evicted_with_exptime_items = 0;
+  std::uint64_t kept_items = 0;                 // Given a second chance instead of being evicted.
+  std::uint64_t direct_reclaims = 0;            // Segments that a writer had to empty itself.
+  std::uint64_t maintenance_runs = 0;           // Times that the background thread woke up.
   std::uint64_t last_evicted_idle_seconds = 0;  // Not a sum: of the latest one.
   std::uint64_t expired_unfetched_items = 0;
   std::uint64_t expired_items = 0;
@@ -264,6 +268,9 @@ class Store {
   void FlushAll(std::int64_t at_unix_seconds);
 
   StoreStats stats() const;
+  // For how long the next item to be evicted has not been used; 0 while nothing waits for eviction.
+  // Looks for it: not for every request.
+  std::uint32_t NextVictimIdleSeconds();
 
   // One step of a walk over all items (scan.h); false when it has ended. Any thread.
   bool Scan(ScanCursor& cursor, ItemVisitor& visitor);

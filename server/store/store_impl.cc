@@ -110,7 +110,7 @@ bool StoreImpl::Retry(Attempt&& attempt) noexcept {
     if (reason == ReclaimReason::kCapacity && i >= kMaxPatientReclaims) {
       reason = ReclaimReason::kUrgent;
     }
-    const bool reclaimed = reclaimer_.ReclaimOne(reason, Now());
+    const bool reclaimed = ReclaimDirectly(reason);
     if (attempt(Claim::kReclaimed)) return true;
     if (!reclaimed) break;
   }
@@ -224,8 +224,14 @@ void StoreImpl::MakeRoomAhead() noexcept {
   const auto wanted =
       static_cast<std::int64_t>(budget_.ceiling_bytes() / layout_.segment_bytes) / kTinyFreeDivisor;
   for (int i = 0; i < kMaxReclaimsAhead && pool_.Available() < wanted; ++i) {
-    if (!reclaimer_.ReclaimOne(Reason(), Now())) return;
+    if (!ReclaimDirectly(Reason())) return;
   }
+}
+
+bool StoreImpl::ReclaimDirectly(ReclaimReason reason) noexcept {
+  if (!reclaimer_.ReclaimOne(reason, Now())) return false;
+  direct_reclaims_.fetch_add(1, std::memory_order_relaxed);
+  return true;
 }
 
 // While shrinking, everything used is kept until as much was copied as can stay. Under load items
@@ -304,6 +310,7 @@ void StoreImpl::Wake() noexcept {
 
 void StoreImpl::RunMaintenance() {
   for (;;) {
+    maintenance_runs_.fetch_add(1, std::memory_order_relaxed);
     while (MaintainOnce()) {
       MutexLock lock(wake_mutex_);
       if (stop_) return;
@@ -355,6 +362,10 @@ StoreStats StoreImpl::stats() const {
   stats.evicted_by_shrink_bytes = reclaim.evicted_by_shrink_bytes.load(std::memory_order_relaxed);
   stats.expired_in_sweep_items = reclaim.expired_in_sweep_items.load(std::memory_order_relaxed);
   stats.expired_in_segment_items = reclaim.expired_in_segment_items.load(std::memory_order_relaxed);
+  stats.evicted_active_items = reclaim.evicted_active_items.load(std::memory_order_relaxed);
+  stats.kept_items = reclaim.kept_items.load(std::memory_order_relaxed);
+  stats.direct_reclaims = direct_reclaims_.load(std::memory_order_relaxed);
+  stats.maintenance_runs = maintenance_runs_.load(std::memory_order_relaxed);
   stats.evicted_with_exptime_items =
       reclaim.evicted_with_exptime_items.load(std::memory_order_relaxed);
   stats.last_evicted_idle_seconds =

@@ -74,6 +74,7 @@ class StoreImpl {
   void SetOverhead(std::uint64_t bytes) noexcept;
   void FlushAll(std::int64_t at_unix_seconds);
   StoreStats stats() const;
+  std::uint32_t NextVictimIdleSeconds() noexcept { return reclaimer_.NextIdleSeconds(Now()); }
   bool MaintainOnce();
   // scan.cc
   bool Scan(ScanCursor& cursor, ItemVisitor& visitor);
@@ -84,6 +85,8 @@ class StoreImpl {
   bool Retry(Attempt&& attempt) noexcept;
   bool IsShort() const noexcept;
   void MakeRoomAhead() noexcept;
+  // By a writer, which waits for it meanwhile.
+  bool ReclaimDirectly(ReclaimReason reason) noexcept;
   ReclaimReason Reason() const noexcept;
   void Wake() noexcept;
   void RunMaintenance();
@@ -109,6 +112,8 @@ class StoreImpl {
   Reclaimer<SecondChancePolicy> reclaimer_;
 
   std::atomic<std::uint64_t> upload_bytes_{0};
+  std::atomic<std::uint64_t> direct_reclaims_{0};
+  std::atomic<std::uint64_t> maintenance_runs_{0};
   std::atomic<std::int64_t> next_sweep_seconds_{0};
   // Tries left to show an observer an eviction.
   static constexpr int kNotObserved = -1;

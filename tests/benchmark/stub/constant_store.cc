@@ -67,6 +67,7 @@ StoreStats Store::stats() const {
   stats.memory_limit_bytes = stats.memory_target_bytes = impl_->limit_bytes;
   return stats;
 }
+std::uint32_t Store::NextVictimIdleSeconds() { return 0; }
 bool Store::Scan(ScanCursor&, ItemVisitor&) { return false; }
 void Store::RequestSweep() noexcept {}
 bool Store::MaintainOnce() { return false; }

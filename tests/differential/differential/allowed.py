@@ -103,7 +103,7 @@ def several_in_a_line(one):
     """All that may differ where its cause is there, taken out of a single line."""
     out = []
     if changed_number(one):
-        out.append(rb" h[01]| fetch=\w+| [XWZ](?= |\r|$)| t\S+")
+        out.append(rb" h[01]| fetch=\w+| [XWZ](?= |\r|$)| (t|exp=)\S+")
     if one.had(rb" E\d"):
         out.append(rb" c\S+")
     if one.had(rb" [NT]-"):
@@ -269,7 +269,7 @@ def hit_mark(answers):
 
 @rule("`ma`, `incr` to one more digit, or while an earlier reply is being sent")
 def state_of_number(answers):
-    return changed_number(answers) and alike_without(answers, rb" h[01]| fetch=\w+| [XWZ](?= |\r|$)| t\S+")
+    return changed_number(answers) and alike_without(answers, rb" h[01]| fetch=\w+| [XWZ](?= |\r|$)| (t|exp=)\S+")
 
 
 @rule("`mg N E0`, `ma E0`, `md x E0`")

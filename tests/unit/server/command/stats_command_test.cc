@@ -231,6 +231,47 @@ TEST(StatsCommandTest, ItemsAndSlabsShowOneClass) {
   EXPECT_EQ(values["items:1:number"], "1");
 }
 
+// A full cache: half of it is used, time passes, more comes.
+TEST(StatsCommandTest, FiguresOfEvictionFollowWhatHappens) {
+  store::StoreOptions options = Harness::DefaultStore();
+  options.memory_limit_bytes = 2 << 20;
+  options.background_maintenance = false;
+  Harness harness({}, options);
+  int next = 0;
+  const auto set_until = [&](const std::string& key) {
+    do {
+      for (int i = 0; i < 100; ++i, ++next) {
+        harness.Ask("set key" + std::to_string(next) + " 0 0 100 noreply\r\n" +
+                    std::string(100, 'v') + "\r\n");
+      }
+    } while (Stats(harness, " items")["items:1:" + key] == "0");
+  };
+  set_until("number");
+  EXPECT_EQ(Stats(harness, " items")["items:1:age"], "0");
+  set_until("evicted");
+  harness.clock.Advance(std::chrono::seconds(50));
+  for (int i = 0; i < next; i += 2) harness.Ask("get key" + std::to_string(i) + "\r\n");
+  auto items = Stats(harness, " items");
+  EXPECT_EQ(items["items:1:age"], "50");
+  EXPECT_EQ(items["items:1:age_hot"], "50");
+  EXPECT_EQ(items["items:1:moves_within_lru"], "0");
+  EXPECT_EQ(items["items:1:evicted_active"], "0");
+  set_until("moves_within_lru");
+  items = Stats(harness, " items");
+  auto stats = Stats(harness);
+  EXPECT_EQ(items["items:1:evicted_time"], "50");
+  EXPECT_NE(items["items:1:direct_reclaims"], "0");
+  for (const char* key :
+       {"evicted_active", "moves_within_lru", "direct_reclaims", "evicted_unfetched"}) {
+    EXPECT_EQ(stats[key], items[std::string("items:1:") + key]) << key;
+  }
+  EXPECT_EQ(harness.Ask("stats reset\r\n"), "RESET\r\n");
+  stats = Stats(harness);
+  for (const char* key : {"evicted_active", "moves_within_lru", "direct_reclaims", "evictions"}) {
+    EXPECT_EQ(stats[key], "0") << key;
+  }
+}
+
 TEST(StatsCommandTest, ResetZeroesCountersAndNotGauges) {
   Harness harness;
   harness.context.stats.total_connections = 10;

@@ -104,6 +104,33 @@ TEST_F(StoreObserverTest, PeekSeesWithoutTouching) {
   EXPECT_EQ(peek("b").presence, Presence::kFlushed);
 }
 
+// The figures that memcached calls age and evicted_time.
+TEST_F(StoreObserverTest, HowLongWhatGoesNextHasNotBeenUsed) {
+  EXPECT_EQ(store().NextVictimIdleSeconds(), 0U);
+  OpenFull();
+  EXPECT_EQ(store().NextVictimIdleSeconds(), 0U);
+  clock_.Advance(std::chrono::seconds(50));
+  EXPECT_EQ(store().NextVictimIdleSeconds(), 50U);
+  const std::uint64_t before = store().stats().evicted_items;
+  while (store().stats().evicted_items == before) SetNext();
+  EXPECT_EQ(store().stats().last_evicted_idle_seconds, 50U);
+  EXPECT_EQ(store().stats().evicted_active_items, 0U);
+}
+
+// All is used: most gets its second chance, and what does not fit into the share for those goes.
+TEST_F(StoreObserverTest, UsedItemsAreKeptOrCountedAsEvictedActive) {
+  OpenFull();
+  EXPECT_EQ(store().stats().evicted_active_items, 0U);
+  EXPECT_EQ(store().stats().kept_items, 0U);
+  for (int i = 0; i < next_; ++i) client().Get("key" + std::to_string(i));
+  const std::uint64_t before = store().stats().evicted_items;
+  while (store().stats().evicted_items < before + 100) SetNext();
+  const StoreStats stats = store().stats();
+  EXPECT_EQ(stats.evicted_active_items, stats.evicted_items - before);
+  EXPECT_GT(stats.kept_items, stats.evicted_active_items);
+  EXPECT_GT(stats.direct_reclaims, 0U);  // Nobody works in the background here.
+}
+
 TEST_F(StoreObserverTest, WhoChargesMuchMakesRoomAtOnce) {
   OpenFull();
   const auto used = [&] {
