@@ -5,7 +5,7 @@ import signal
 import sys
 import time
 
-from . import compare, engine, hit_ratio, instructions, latency, memory, profile, report, resize, smoke
+from . import compare, engine, hit_ratio, instructions, latency, memory, profile, report, resize, simulate, smoke
 
 
 def say(text):
@@ -72,6 +72,18 @@ def parser():
     command.add_argument("--format", help="of the files: podcache-bench replay --help lists them")
     command.add_argument("--skip", type=int, default=0, help="requests of a file that only warm up (default: 0)")
     command.set_defaults(do=lambda arguments: hit_ratio.run(arguments, say, report.print_table))
+    command = commands.add_parser("simulate", help="misses of traces in models of caches: to choose a policy")
+    command.add_argument("--model", action="append", metavar="NAME[:SETTING=VALUE…]", help="one of podcache-simulate's with its "
+                         "settings, repeatable (default: five of them)")
+    command.add_argument("--generate", action="append", metavar="NAME", help="a generated trace, repeatable (default: all)")
+    command.add_argument("--keys", type=int, default=1_000_000, help="of generated traces (default: 1000000)")
+    command.add_argument("--requests", type=int, default=4_000_000, help="of generated traces; half of them warm up (default: 4000000)")
+    command.add_argument("--trace", action="append", metavar="FILE", help="this file instead, repeatable")
+    command.add_argument("--format", help="of the files: podcache-bench replay --help lists them")
+    command.add_argument("--memory", type=int, default=32, metavar="MB", help="of records and index (default: 32)")
+    command.add_argument("--jobs", type=int, default=1, help="runs at the same time (default: 1)")
+    command.add_argument("--json", metavar="FILE", help="write the figures to this file")
+    command.set_defaults(do=lambda arguments: simulate.run(arguments, say, report.print_table))
     command = commands.add_parser("profile", help="where a server's time goes, by perf")
     add_servers(command)
     add_load(command)

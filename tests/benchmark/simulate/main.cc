@@ -1,0 +1,137 @@
+// podcache-simulate: a trace through a model of a cache. tools/bench simulate drives it.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <exception>
+#include <fstream>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "tests/benchmark/load/client_socket.h"
+#include "tests/benchmark/load/replay.h"
+#include "tests/benchmark/load/trace.h"
+#include "tests/benchmark/simulate/cache_model.h"
+
+namespace podcache::bench {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Settings {
+  std::string model = "segments";
+  ModelPlan plan;
+  std::uint64_t memory_mb = 64;
+  std::string generator = "zipf-1.0";
+  GeneratorPlan generate;
+  std::string trace_file;
+  std::string trace_format;
+  ReplayPlan replay;
+};
+
+void AddTrace(CLI::App& app, Settings& settings) {
+  CLI::Option* const generate =
+      app.add_option("--generate", settings.generator, "name of a generated trace")
+          ->capture_default_str();
+  app.add_option("--requests", settings.generate.requests, "of a generated trace")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--keys", settings.generate.keys, "of a generated trace")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--seed", settings.generate.seed, "of a generated trace")->capture_default_str();
+  CLI::Option* const format = app.add_option("--format", settings.trace_format, "of the trace");
+  app.add_option("--trace", settings.trace_file, "file with a trace; -: standard input")
+      ->needs(format)
+      ->excludes(generate);
+  app.add_option("--limit", settings.replay.limit, "requests to replay at most")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--skip", settings.replay.skip, "requests at the beginning not counted")
+      ->capture_default_str();
+}
+
+void AddModel(CLI::App& app, Settings& settings) {
+  ModelPlan& plan = settings.plan;
+  const auto add = [&app](const char* name, auto& value, const char* help) {
+    return app.add_option(name, value, help)->capture_default_str();
+  };
+  add("--model", settings.model, "what the trace goes through");
+  add("--memory", settings.memory_mb, "megabytes, of records and index")
+      ->check(CLI::Range(1, 1 << 20));
+  add("--overhead", plan.overhead_bytes, "bytes of a record beside key and value");
+  add("--index-bytes", plan.index_bytes, "of an item apart from its record");
+  add("--segment-bytes", plan.segment_bytes, "0: as the store would choose");
+  add("--small", plan.small_share, "share of the small queue; 0: one queue")
+      ->check(CLI::Range(0.0, 0.9));
+  add("--promote", plan.promote_uses, "uses in the small queue that lead to main")
+      ->check(CLI::Range(1, 3));
+  add("--ghost-bits", plan.ghost_bits, "of a fingerprint")->check(CLI::Range(1, 16));
+  add("--ghost-ways", plan.ghost_ways, "fingerprints for each seven slots of the index")
+      ->check(CLI::Range(0, 64));
+  add("--ghost-uses", plan.ghost_uses, "an item with a ghost counts as used so often")
+      ->check(CLI::Range(0, 3));
+  app.add_flag("--ghosts-to-main", plan.ghosts_to_main, "it is stored in main at once");
+  add("--window", plan.window, "oldest main segments of which the coldest goes")
+      ->check(CLI::Range(1, 64));
+  add("--kept", plan.kept_percent, "of what lives in reclaimed segments at most, per cent")
+      ->check(CLI::Range(0, 95));
+  app.add_flag("--reset", plan.reset, "uses of a kept item are forgotten");
+  add("--sweep", plan.sweep_seconds, "seconds between looks for expired items; 0: never");
+}
+
+std::unique_ptr<Trace> Open(const Settings& settings, std::ifstream& file) {
+  if (settings.trace_file.empty()) return NewGenerator(settings.generator, settings.generate);
+  const bool standard_input = settings.trace_file == "-";
+  if (!standard_input) file.open(settings.trace_file, std::ios::binary);
+  if (!file) throw Failure("cannot read " + settings.trace_file);
+  return OpenTrace(settings.trace_format, standard_input ? std::cin : file);
+}
+
+int Simulate(Settings settings) {
+  settings.plan.capacity_bytes = settings.memory_mb << 20;
+  settings.replay.window = 1;  // One request after the other.
+  std::ifstream file;
+  const std::unique_ptr<Trace> trace = Open(settings, file);
+  const std::unique_ptr<CacheModel> model = NewModel(settings.model, settings.plan);
+  const ReplayResult result = Replay(*trace, *model, settings.replay);
+  const ModelFigures figures = model->figures();
+  const auto share = [](std::uint64_t part, std::uint64_t whole) {
+    return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
+  };
+  Json report;
+  report["requests"] = result.requests;
+  report["gets"] = result.gets;
+  report["misses"] = result.misses;
+  report["miss_ratio"] = share(result.misses, result.gets);
+  report["byte_miss_ratio"] = share(result.missed_bytes, result.bytes);
+  report["items"] = figures.items;
+  report["evicted"] = figures.evicted_items;
+  report["promoted"] = figures.promoted_items;
+  report["ghost_hits"] = figures.ghost_hits;
+  report["copied_by_set_bytes"] = share(figures.copied_bytes, figures.set_bytes);
+  report["dead_share"] = figures.dead_share;
+  report["expired_share"] = figures.expired_share;
+  std::puts(report.dump().c_str());
+  return 0;
+}
+
+int Main(int argc, char** argv) {
+  Settings settings;
+  CLI::App app("Replays a trace through a model of a cache; prints its misses as JSON.");
+  app.name("podcache-simulate");
+  app.footer(ModelHelp() + GeneratorHelp() + TraceFormatHelp());
+  AddModel(app, settings);
+  AddTrace(app, settings);
+  CLI11_PARSE(app, argc, argv);
+  return Simulate(settings);
+}
+
+}  // namespace
+}  // namespace podcache::bench
+
+int main(int argc, char** argv) {
+  try {
+    return podcache::bench::Main(argc, argv);
+  } catch (const std::exception& failure) {
+    std::fprintf(stderr, "podcache-simulate: %s\n", failure.what());
+    return 2;
+  }
+}
