@@ -128,28 +128,22 @@ void Worker::ServeStreams() {
 
 void Worker::OnReadable(void* context) {
   Seat& seat = *static_cast<Seat*>(context);
-  Worker& self = seat.worker;
-  self.BeginTurn();
-  self.NoteActivity(seat);
-  seat.connection->SetLastActive(Seconds(self.turn_start_));
-  if (!self.MayServe(seat)) return;
-  TurnResources turn = self.Resources();
-  seat.connection->OnReadable(turn);
-  self.UpdateGreed(seat);
-  self.Review(seat);
+  seat.worker.BeginTurn();
+  seat.connection->SetLastActive(Seconds(seat.worker.turn_start_));
+  seat.worker.OnReady(seat, &Connection::OnReadable);
 }
 
 void Worker::OnWritable(void* context) {
   Seat& seat = *static_cast<Seat*>(context);
-  Worker& self = seat.worker;
-  self.BeginTurn();
-  // Else a reader slower than the idle timeout would be closed as soon as it has all of its reply.
-  self.NoteActivity(seat);
-  if (!self.MayServe(seat)) return;
-  TurnResources turn = self.Resources();
-  seat.connection->OnWritable(turn);
-  self.UpdateGreed(seat);
-  self.Review(seat);
+  seat.worker.OnReady(seat, &Connection::OnWritable);
+}
+
+// Sending is activity too: else a reader slower than the idle timeout would be closed as soon as it
+// has all of its reply.
+void Worker::OnReady(Seat& seat, Call call) {
+  BeginTurn();
+  NoteActivity(seat);
+  if (MayServe(seat)) Serve(seat, call);
 }
 
 void Worker::OnInbox() {

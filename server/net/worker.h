@@ -152,6 +152,9 @@ class Worker {
     std::size_t connections = 0;
   };
 
+  // What a connection is called for.
+  using Call = void (Connection::*)(TurnResources& turn);
+
   void Run();
   void BeginTurn();
   void EndTurn();
@@ -161,7 +164,8 @@ class Worker {
   void ServeQueue();
   bool MayServe(Seat& seat);
   void Enqueue(Seat& seat);
-  void Serve(Seat& seat);
+  static Call DueCall(const Connection& connection) noexcept;
+  void Serve(Seat& seat, Call call);
   void UpdateGreed(Seat& seat) noexcept;
   bool IsGreedy(const Seat& seat) const noexcept;
 
@@ -213,6 +217,7 @@ class Worker {
   static std::uint32_t Seconds(std::chrono::nanoseconds time) noexcept;
   static void OnReadable(void* seat);
   static void OnWritable(void* seat);
+  void OnReady(Seat& seat, Call call);
 
   const WorkerSettings& settings_;
   const Clock& clock_;

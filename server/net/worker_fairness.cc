@@ -29,7 +29,7 @@ void Worker::ServeQueue() {
     if (IsGreedy(seat) && ++slices_ > kSlicesPerTurn) return;
     in_round_.pop_back();
     seat.queued = false;
-    Serve(seat);
+    Serve(seat, DueCall(*seat.connection));
   }
 }
 
@@ -60,16 +60,15 @@ void Worker::Enqueue(Seat& seat) {
   waiting_.push_back(&seat);
 }
 
-void Worker::Serve(Seat& seat) {
+// Who waited may have several things to do: what is here comes before what would be added to it.
+Worker::Call Worker::DueCall(const Connection& connection) noexcept {
+  if (connection.runnable()) return &Connection::Resume;
+  return connection.wants_write() ? &Connection::OnWritable : &Connection::OnReadable;
+}
+
+void Worker::Serve(Seat& seat, Call call) {
   TurnResources turn = Resources();
-  Connection& connection = *seat.connection;
-  if (connection.runnable()) {
-    connection.Resume(turn);
-  } else if (connection.wants_write()) {
-    connection.OnWritable(turn);
-  } else {
-    connection.OnReadable(turn);
-  }
+  (seat.connection.get()->*call)(turn);
   UpdateGreed(seat);
   Review(seat);
 }

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 
+#include <array>
 #include <atomic>
 #include <memory>
 #include <string>
@@ -31,9 +32,9 @@ class FairnessTest : public ::testing::Test {
     if (drain_.joinable()) drain_.join();
   }
 
-  TestClient Connect() {
+  TestClient Connect(int buffer_bytes = 1 << 20) {
     std::unique_ptr<Transport> transport;
-    TestClient client = TestClient::Pair(transport, 1 << 20);
+    TestClient client = TestClient::Pair(transport, buffer_bytes);
     EXPECT_TRUE(pool_.Admit(transport, {}));
     return client;
   }
@@ -82,6 +83,25 @@ class FairnessTest : public ::testing::Test {
     EXPECT_LE(stats_.most_turn_bytes.load(), kMostTurnBytes);
   }
 
+  // One that sends whenever it can and reads less than comes back, so that the server has to read
+  // and to write at once, and at times to stop reading. Every byte comes back in order.
+  void SendAndReadAtOnce() {
+    TestClient client = Connect(16 << 10);
+    std::array<char, 3000> piece;
+    std::string sent;
+    for (int i = 0; i < 4000; ++i) sent += std::to_string(i) + std::string(700, 'w') + "\n";
+    std::string received;
+    std::string_view left = sent;
+    while (received.size() < sent.size()) {
+      pollfd one{client.fd(), static_cast<short>(left.empty() ? POLLIN : POLLIN | POLLOUT), 0};
+      ASSERT_GT(::poll(&one, 1, 10'000), 0) << received.size() << " of " << sent.size();
+      left.remove_prefix(client.SendSome(left));
+      const ssize_t n = ::recv(client.fd(), piece.data(), piece.size(), MSG_DONTWAIT);
+      if (n > 0) received.append(piece.data(), static_cast<std::size_t>(n));
+    }
+    EXPECT_TRUE(received == sent);
+  }
+
   LineStats stats_;
   LineFactory factory_{stats_};
   ManualClock clock_;
@@ -108,6 +128,13 @@ TEST_F(FairnessTest, ReadersOfOneLargeReply) {
   for (int i = 0; i < 20; ++i) requests += "pin 3000000\n";
   Start(requests);
   AskForLittle();
+}
+
+TEST_F(FairnessTest, ReadsAndWritesOneConnection) { SendAndReadAtOnce(); }
+
+TEST_F(FairnessTest, ReadsAndWritesOneConnectionBesideGreedyOnes) {
+  Start("big 1000000000000\n");
+  SendAndReadAtOnce();
 }
 
 TEST_F(FairnessTest, WritersOfLargeValues) {
