@@ -188,6 +188,9 @@ constexpr OptionRow kRows[] = {
     {"-L,--enable-largepages", nullptr, nullptr,
      "use large memory pages; from 256 MB on, where the kernel offers them",
      Switch<[](Options& o) { o.large_pages = true; }>},
+    {"-e,--memory-file", "file", "none",
+     "keep items in this file, on a tmpfs, so that a restart after a graceful stop finds them",
+     Text<[](Options& o, const string& v) { o.settings.memory_file = v; }>},
     {"-f,--slab-growth-factor", "num", "1.25",
      "accepted for compatibility, without effect (there are no slab classes)", SetGrowthFactor},
     {"-n,--slab-min-size", "bytes", "48",
@@ -216,7 +219,6 @@ constexpr OptionRow kRows[] = {
        o.settings.binding_protocol = "ascii";
      }>},
     {"-Z,--enable-ssl", nullptr, nullptr, nullptr, Later},
-    {"-e,--memory-file", "file", nullptr, nullptr, Later},
     {"-S,--enable-sasl", nullptr, nullptr, nullptr, Never},
     {"-N,--napi-ids,--napi_ids", "num", nullptr, nullptr, Never},
 };

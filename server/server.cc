@@ -62,6 +62,16 @@ std::string PortLines(const std::string& transport, const std::vector<net::Liste
   return text;
 }
 
+void ReportRestart(const store::RestartReport& report) {
+  for (const std::string& note : report.notes) LogWarning("-e: " + note);
+  if (report.warm) {
+    LogInfo("Restored " + std::to_string(report.items) + " items in " +
+            std::to_string(report.seconds) + " s");
+  } else if (!report.cold_reason.empty()) {
+    LogWarning("-e: beginning with an empty cache: " + report.cold_reason);
+  }
+}
+
 std::uint64_t Microseconds(const timeval& time) {
   return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000 +
          static_cast<std::uint64_t>(time.tv_usec);
@@ -147,13 +157,18 @@ bool Server::StartStore(std::string& error) {
   wanted.cas = options_.settings.cas_enabled;
   wanted.eviction_observer = &watched_evictions_;
   wanted.large_pages = options_.large_pages;
+  wanted.memory_file = options_.settings.memory_file;
   try {
     store_ = std::make_unique<store::Store>(wanted, clock_);
+  } catch (const store::UnusableMemoryFile& failure) {
+    error = std::string("-e: ") + failure.what();
+    return false;
   } catch (const std::exception& failure) {
     error = "cannot set up " + std::to_string(sizes_.memory_limit_bytes) +
             " bytes of memory: " + failure.what();
     return false;
   }
+  if (!wanted.memory_file.empty()) ReportRestart(store_->restart_report());
   return true;
 }
 
@@ -236,8 +251,12 @@ bool Server::StartListening(std::vector<net::ListenSocket> sockets, std::string&
   pool_->ServeDatagrams(std::move(udp_sockets_));
   // Everything that stays resident is there by now.
   const store::StoreStats stats = store_->stats();
-  const std::uint64_t charged = stats.segment_bytes + stats.index_bytes + stats.external_bytes;
-  const std::uint64_t resident = ReadResidentMemoryBytes();
+  // Of a memory file only what somebody has touched is resident.
+  const bool in_file = !options_.settings.memory_file.empty();
+  const std::uint64_t charged =
+      (in_file ? 0 : stats.segment_bytes) + stats.index_bytes + stats.external_bytes;
+  const std::uint64_t resident =
+      ReadResidentMemoryBytes() - (in_file ? ReadResidentSharedMemoryBytes() : 0);
   store_->SetOverhead(resident > charged ? resident - charged : 0);
   side_doors_->SetReady(true);
   LogInfo("Serving with " + std::to_string(sizes_.memory_limit_bytes) + " bytes of memory and " +
@@ -266,7 +285,19 @@ void Server::Stop() {
   runtime_.reset();
   pool_.reset();
   handlers_.reset();
+  SaveItems();
   store_.reset();
+}
+
+// Also after a start that failed: what was there before it shall be there for the next one.
+void Server::SaveItems() {
+  if (store_ == nullptr || options_.settings.memory_file.empty()) return;
+  std::string error;
+  if (store_->Save(error)) {
+    LogInfo("Saved the items");
+  } else {
+    LogWarning("-e: the items are lost: " + error);
+  }
 }
 
 command::ServerStats Server::Stats() const {

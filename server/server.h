@@ -83,6 +83,7 @@ class Server final : public command::ServerContext {
   bool StartListening(std::vector<net::ListenSocket> sockets, std::string& error);
   void Reload();
   void Stop();
+  void SaveItems();
 
   const Options& options_;
   const StartSizes sizes_;

@@ -96,4 +96,13 @@ ProcessStats ReadProcessStats() {
 
 std::uint64_t ReadResidentMemoryBytes() { return ReadMemoryPages().resident * PageBytes(); }
 
+std::uint64_t ReadResidentSharedMemoryBytes() {
+  std::ifstream file("/proc/self/status");
+  constexpr std::string_view kName = "RssShmem:";
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with(kName)) return std::stoull(line.substr(kName.size())) * 1024;
+  }
+  return 0;
+}
+
 }  // namespace podcache

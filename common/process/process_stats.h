@@ -23,4 +23,7 @@ ProcessStats ReadProcessStats();
 // That one figure alone: cheap enough to be polled.
 std::uint64_t ReadResidentMemoryBytes();
 
+// The part of it that lies in tmpfs files or is shared with other processes.
+std::uint64_t ReadResidentSharedMemoryBytes();
+
 }  // namespace podcache

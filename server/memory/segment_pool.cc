@@ -15,14 +15,20 @@ constexpr std::size_t kRangeAlignment = std::size_t{2} << 20;
 }  // namespace
 
 SegmentPool::SegmentPool(std::size_t segment_bytes, std::uint64_t min_bytes,
-                         std::uint64_t max_bytes, MemoryBudget& budget, AllocationGate& gate)
-    : budget_(budget), gate_(gate), shift_(static_cast<unsigned>(std::countr_zero(segment_bytes))) {
+                         std::uint64_t max_bytes, MemoryBudget& budget, AllocationGate& gate,
+                         MemoryFile* file)
+    : budget_(budget),
+      gate_(gate),
+      file_(file),
+      shift_(static_cast<unsigned>(std::countr_zero(segment_bytes))) {
   PODCACHE_CHECK(std::has_single_bit(segment_bytes) && segment_bytes % PageBytes() == 0);
   std::uint64_t bytes = std::max(min_bytes, max_bytes);
   for (;; bytes = std::max(min_bytes, bytes / 2)) {
     // One more than asked for: segment 0 is never used.
     range_bytes_ = RoundUp(bytes, segment_bytes) + segment_bytes;
-    base_ = ReserveRange(range_bytes_, std::max(kRangeAlignment, segment_bytes));
+    const std::size_t alignment = std::max(kRangeAlignment, segment_bytes);
+    base_ = file_ != nullptr ? file_->MapRange(range_bytes_, alignment)
+                             : ReserveRange(range_bytes_, alignment);
     if (base_ != nullptr || bytes == min_bytes) break;
   }
   PODCACHE_CHECK(base_ != nullptr);
@@ -42,7 +48,9 @@ SegmentPool::~SegmentPool() {
 
 std::int64_t SegmentPool::Available() const noexcept {
   // An arithmetic shift rounds down, also below zero.
-  return static_cast<std::int64_t>(free_segments()) + (budget_.headroom_bytes() >> shift_);
+  const std::int64_t more = budget_.headroom_bytes() >> shift_;
+  return static_cast<std::int64_t>(free_segments()) +
+         (refused() ? std::min<std::int64_t>(more, 0) : more);
 }
 
 std::uint32_t SegmentPool::Take(std::int64_t keep) noexcept {
@@ -72,7 +80,8 @@ void SegmentPool::Give(std::uint32_t id) noexcept {
 bool SegmentPool::DecommitOne() noexcept {
   const std::uint32_t id = TakeCommitted(0);
   if (id == kNoSegment) return false;
-  DecommitPages(Address(id), segment_bytes());
+  Decommit(id);
+  ForgetRefusal();
   budget_.AddSegments(-static_cast<std::int64_t>(segment_bytes()));
   MutexLock lock(mutex_);
   PushLocked(decommitted_head_, id);
@@ -82,14 +91,56 @@ bool SegmentPool::DecommitOne() noexcept {
 std::uint32_t SegmentPool::CommitLocked() noexcept {
   if (!gate_.Allow()) return kNoSegment;
   std::uint32_t id = PopLocked(decommitted_head_);
-  if (id == kNoSegment) {
-    id = next_unused_.load(std::memory_order_relaxed);
-    if (id == id_limit_ || !CommitPages(Address(id), segment_bytes())) return kNoSegment;
+  const bool first_use = id == kNoSegment;
+  if (first_use) id = next_unused_.load(std::memory_order_relaxed);
+  if (id == id_limit_) return kNoSegment;
+  if (!Commit(id, first_use)) {
+    if (!first_use) PushLocked(decommitted_head_, id);
+    refused_.store(true, std::memory_order_relaxed);
+    return kNoSegment;
+  }
+  if (first_use) {
     next_unused_.store(id + 1, std::memory_order_relaxed);
     Poison(Address(id), segment_bytes());
   }
   budget_.AddSegments(static_cast<std::int64_t>(segment_bytes()));
   return id;
+}
+
+// Memory of a file is taken for good before it is used: a page that is not there when it is touched
+// would end the process.
+bool SegmentPool::Commit(std::uint32_t id, bool first_use) noexcept {
+  if (file_ != nullptr && !file_->Allocate(OffsetOf(id), segment_bytes())) return false;
+  return !first_use || CommitPages(Address(id), segment_bytes());
+}
+
+void SegmentPool::Decommit(std::uint32_t id) noexcept {
+  if (file_ != nullptr) {
+    file_->Free(OffsetOf(id), segment_bytes());
+  } else {
+    DecommitPages(Address(id), segment_bytes());
+  }
+}
+
+bool SegmentPool::Adopt(std::uint32_t used_id_limit,
+                        std::span<const std::uint32_t> taken) noexcept {
+  MutexLock lock(mutex_);
+  if (used_id_limit > id_limit_ || taken.size() >= used_id_limit) return false;
+  if (used_id_limit > 1 && !CommitPages(Address(1), OffsetOf(used_id_limit - 1))) return false;
+  for (const std::uint32_t id : taken) {
+    if (!file_->Allocate(OffsetOf(id), segment_bytes())) return false;
+  }
+  next_unused_.store(used_id_limit, std::memory_order_relaxed);
+  // The links serve as marks until the list is made.
+  constexpr std::uint32_t kTaken = UINT32_MAX;
+  for (const std::uint32_t id : taken) links_[id] = kTaken;
+  for (std::uint32_t id = used_id_limit; --id > kNoSegment;) {
+    if (links_[id] == kTaken) continue;
+    Poison(Address(id), segment_bytes());
+    PushLocked(decommitted_head_, id);
+  }
+  budget_.AddSegments(static_cast<std::int64_t>(taken.size() * segment_bytes()));
+  return true;
 }
 
 std::uint32_t SegmentPool::PopLocked(std::uint32_t& head) noexcept {

@@ -17,12 +17,31 @@ namespace podcache::store {
 
 class FlushState {
  public:
+  static constexpr std::int64_t kNotDue = INT64_MAX;
+
   std::uint32_t epoch() const noexcept { return epoch_.load(std::memory_order_acquire); }
   // True while items of an older epoch may still be found: then readers compare epochs.
   bool sweep_pending() const noexcept { return sweep_pending_.load(std::memory_order_acquire); }
 
   void FireIfDue(std::int64_t now_seconds) noexcept {
     if (now_seconds >= due_.load(std::memory_order_relaxed)) Fire(now_seconds);
+  }
+  // All that outlives the process; times are absolute.
+  struct Saved {
+    std::uint32_t epoch = 1;
+    std::int64_t due_seconds = kNotDue;
+    bool sweep_pending = false;
+  };
+  Saved Save() noexcept {
+    MutexLock lock(mutex_);
+    return {epoch_.load(), due_.load(), sweep_pending_.load()};
+  }
+  // Before anybody uses it.
+  void Restore(const Saved& saved) noexcept {
+    MutexLock lock(mutex_);
+    epoch_.store(saved.epoch);
+    due_.store(saved.due_seconds);
+    sweep_pending_.store(saved.sweep_pending);
   }
   // Replaces a flush that is still to come.
   void Schedule(std::int64_t at_seconds, std::int64_t now_seconds) noexcept {
@@ -42,8 +61,6 @@ class FlushState {
   }
 
  private:
-  static constexpr std::int64_t kNotDue = INT64_MAX;
-
   void Fire(std::int64_t now_seconds) noexcept {
     MutexLock lock(mutex_);
     if (now_seconds < due_.load(std::memory_order_relaxed)) return;

@@ -88,21 +88,38 @@ std::uint32_t Index::Larger(std::uint32_t count) const noexcept {
   return (grown + page_buckets_ - 1) / page_buckets_ * page_buckets_;
 }
 
-bool Index::Resize(Partition& partition, std::uint32_t count) noexcept {
-  if (count > BucketArray::kMaxBuckets || !gate_.Allow()) return false;
+// Counted from here on. Without buckets if there is no memory.
+BucketArray Index::NewArray(std::uint32_t count) noexcept {
   auto* const pages =
       reinterpret_cast<Bucket*>(memory::MapPages(std::size_t{count} * sizeof(Bucket)));
-  if (pages == nullptr) return false;
+  if (pages == nullptr) return {};
   const BucketArray fresh(pages, count);
   PODCACHE_CHECK(fresh.buckets() == pages);
+  budget_.AddIndex(static_cast<std::int64_t>(fresh.bytes()));
+  slots_.fetch_add(std::uint64_t{count} * Bucket::kSlots, std::memory_order_relaxed);
+  return fresh;
+}
+
+Bucket* Index::Adopt(Partition& partition, std::uint32_t count) noexcept {
+  const BucketArray fresh = NewArray(count);
+  partition.array_word.store(fresh.word(), std::memory_order_release);
+  return fresh.buckets();
+}
+
+void Index::Drop(Partition& partition) noexcept {
+  Release(BucketArray(partition.array_word.exchange(0)));
+}
+
+bool Index::Resize(Partition& partition, std::uint32_t count) noexcept {
+  if (count > BucketArray::kMaxBuckets || !gate_.Allow()) return false;
+  const BucketArray fresh = NewArray(count);
+  if (fresh.count() == 0) return false;
   const BucketArray old = partition.array();
   for (std::uint32_t i = 0; i < old.count(); ++i) {
     for (const Slot& slot : old[i].slots) {
       if (!slot.empty()) PODCACHE_CHECK(Place(fresh, slot.word()));
     }
   }
-  budget_.AddIndex(static_cast<std::int64_t>(fresh.bytes()));
-  slots_.fetch_add(std::uint64_t{count} * Bucket::kSlots, std::memory_order_relaxed);
   partition.array_word.store(fresh.word(), std::memory_order_release);
   Retire(old);
   return true;

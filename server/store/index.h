@@ -227,6 +227,12 @@ class Index {
     }
   }
 
+  // Before anybody uses the index: an empty partition gets an array of `count` buckets, a multiple
+  // of the unit, which the caller fills. nullptr without memory for it.
+  Bucket* Adopt(Partition& partition, std::uint32_t count) noexcept;
+  // When nobody uses the index any more: gives back the partition's array.
+  void Drop(Partition& partition) noexcept;
+
   // Those who read the index without locks.
   Epochs& epochs() noexcept { return epochs_; }
   // Gives back the memory of replaced arrays that nobody reads any more.
@@ -240,6 +246,7 @@ class Index {
  private:
   static constexpr unsigned partition_shift_ = 32;
   bool Resize(Partition& partition, std::uint32_t count) noexcept REQUIRES(partition.lock);
+  BucketArray NewArray(std::uint32_t count) noexcept;
   std::uint32_t Larger(std::uint32_t count) const noexcept;
   void Retire(BucketArray array) noexcept EXCLUDES(retired_mutex_);
   void FreeRetiredLocked() noexcept REQUIRES(retired_mutex_);

@@ -17,6 +17,7 @@ class KeyHasher {
  public:
   // Seed 0: a random one.
   explicit KeyHasher(std::uint64_t seed);
+  std::uint64_t seed() const noexcept { return seed_; }
   // Short keys inline: they take less time than a call with its prologue would.
   std::uint64_t Hash(std::string_view key) const noexcept {
     if (key.size() > kShortKeyBytes) return HashLong(key);

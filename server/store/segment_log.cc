@@ -8,6 +8,7 @@
 #include "server/memory/pages.h"
 #include "server/memory/poison.h"
 #include "server/store/log_writer.h"
+#include "server/store/restart_format.h"
 
 namespace podcache::store {
 namespace {
@@ -243,6 +244,56 @@ bool SegmentLog::HoldsOlderThan(std::uint32_t epoch) noexcept {
       return true;
   }
   return false;
+}
+
+bool SegmentLog::Settle() noexcept {
+  MutexLock lock(mutex_);
+  for (OpenSegment& open : open_) {
+    if (open.id != kNoSegment) SealLocked(open);
+  }
+  for (std::uint32_t id = oldest_; id != kNoSegment;) {
+    const std::uint32_t next = segments_[id].next;
+    if (segments_[id].state.load() != SegmentState::kSealed || !QuiesceLocked(id)) return false;
+    if (IsDead(id)) {
+      UnlinkLocked(id);
+      sealed_count_.fetch_sub(1, std::memory_order_relaxed);
+      FreeLocked(id);
+    }
+    id = next;
+  }
+  return true;
+}
+
+SegmentLog::Place SegmentLog::Save(std::vector<SegmentEntry>& segments) noexcept {
+  MutexLock lock(mutex_);
+  for (std::uint32_t id = oldest_; id != kNoSegment; id = segments_[id].next) {
+    const Segment& held = segments_[id];
+    segments.push_back({id, held.dead.load(), held.padding.load(), held.earliest_exptime.load(),
+                        held.flush_epoch.load(), held.opened.load(), held.first_position.load(),
+                        0});
+  }
+  return {next_position_, opened_.load()};
+}
+
+void SegmentLog::Restore(const Place& place, std::span<const SegmentEntry> segments) noexcept {
+  MutexLock lock(mutex_);
+  next_position_ = place.next_position;
+  opened_.store(place.opened);
+  for (const SegmentEntry& entry : segments) {
+    Segment& held = segments_[entry.id];
+    held.tail.store(static_cast<std::uint32_t>(segment_bytes()));
+    held.dead.store(entry.dead);
+    held.padding.store(entry.padding);
+    held.earliest_exptime.store(entry.earliest_exptime);
+    held.flush_epoch.store(entry.flush_epoch);
+    held.opened.store(entry.opened);
+    held.first_position.store(entry.first_position);
+    held.state.store(SegmentState::kSealed);
+    LinkAtEndLocked(entry.id);
+    sealed_count_.fetch_add(1, std::memory_order_relaxed);
+    dead_bytes_.fetch_add(entry.dead, std::memory_order_relaxed);
+    if (entry.dead >= candidate_bytes_) AddCandidateLocked(entry.id);
+  }
 }
 
 void SegmentLog::Register(LogWriter& writer) noexcept {

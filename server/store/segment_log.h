@@ -15,6 +15,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "common/base/mutex.h"
@@ -25,6 +26,7 @@
 namespace podcache::store {
 
 class LogWriter;
+struct SegmentEntry;
 
 enum class Stream : std::uint8_t {
   kHead,        // New items and those given a second chance.
@@ -130,6 +132,18 @@ class SegmentLog {
   std::uint32_t NextToSweep(std::uint32_t& cursor, std::uint32_t epoch, std::uint32_t now) noexcept;
   // True when a segment of an older epoch holds anything; seals such open ones.
   bool HoldsOlderThan(std::uint32_t epoch) noexcept;
+
+  // When nobody writes any more: seals what is open, closes what idle writers hold, frees what is
+  // dead. False if a segment is still read or written.
+  bool Settle() noexcept;
+  // All segments, oldest first, once settled. `Place` is of the log itself.
+  struct Place {
+    std::uint64_t next_position = 0;
+    std::uint32_t opened = 0;
+  };
+  Place Save(std::vector<SegmentEntry>& segments) noexcept;
+  // Before anybody uses the log. The pool has adopted the segments.
+  void Restore(const Place& place, std::span<const SegmentEntry> segments) noexcept;
 
   void Register(LogWriter& writer) noexcept;
   void Unregister(LogWriter& writer) noexcept;

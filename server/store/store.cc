@@ -6,7 +6,7 @@
 namespace podcache::store {
 
 Store::Store(const StoreOptions& options, const Clock& clock)
-    : impl_(std::make_unique<StoreImpl>(options, clock)) {}
+    : impl_(StoreImpl::Make(options, clock)) {}
 Store::~Store() = default;
 
 std::unique_ptr<StoreSession> Store::NewSession(metrics::WorkerCounters& counters) {
@@ -27,6 +27,8 @@ void Store::ChargeExternal(std::int64_t delta_bytes) noexcept {
 void Store::FlushAll(std::int64_t at_unix_seconds) { impl_->FlushAll(at_unix_seconds); }
 StoreStats Store::stats() const { return impl_->stats(); }
 std::uint32_t Store::NextVictimIdleSeconds() { return impl_->NextVictimIdleSeconds(); }
+const RestartReport& Store::restart_report() const noexcept { return impl_->restart_report(); }
+bool Store::Save(std::string& error) { return impl_->Save(error); }
 bool Store::Scan(ScanCursor& cursor, ItemVisitor& visitor) { return impl_->Scan(cursor, visitor); }
 void Store::RequestSweep() noexcept { impl_->RequestSweep(); }
 bool Store::MaintainOnce() { return impl_->MaintainOnce(); }

@@ -18,7 +18,10 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <stdexcept>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "common/base/clock.h"
 #include "common/base/output_buffer.h"
@@ -52,6 +55,9 @@ struct StoreOptions {
   bool cas = true;
   // Segments of the size of a large page, if the limit is not too small for that.
   bool large_pages = false;
+  // Items lie in this file and outlive the process if Save is called at its end. Empty: in
+  // anonymous memory.
+  std::string memory_file;
   // Seed of the hash; 0 = random per process. Fixed in tests.
   std::uint64_t hash_seed = 0;
   // Off: nothing happens in the background, the owner calls Store::MaintainOnce. For deterministic
@@ -145,6 +151,24 @@ struct ArithmeticResult {
   std::int64_t exptime_before = 0;  // Of an item that was there.
 };
 
+// The memory file, or what lies beside it, may be somebody else's or cannot be used: nothing of it
+// has been touched.
+class UnusableMemoryFile : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// What came of the memory file at the start.
+struct RestartReport {
+  bool warm = false;
+  // Why the items that may have been there are gone; empty if there were none.
+  std::string cold_reason;
+  // What somebody should know who reads the log.
+  std::vector<std::string> notes;
+  std::uint64_t items = 0;
+  double seconds = 0;
+};
+
 class StoreImpl;
 class StoreSession;
 
@@ -220,6 +244,9 @@ struct StoreStats {
   std::uint64_t stored_bytes = 0;
   std::uint64_t copied_bytes = 0;
   std::uint64_t compacted_segments = 0;
+  // By a warm restart; 0 when cold.
+  std::uint64_t restored_items = 0;
+  double restored_seconds = 0;
 };
 
 // State of the resize under way, for progress reports.
@@ -234,7 +261,7 @@ struct ResizeState {
 
 class Store {
  public:
-  // `clock` outlives the store.
+  // `clock` outlives the store. Throws UnusableMemoryFile, and bad_alloc.
   Store(const StoreOptions& options, const Clock& clock);
   ~Store();
   Store(const Store&) = delete;
@@ -271,6 +298,12 @@ class Store {
   // For how long the next item to be evicted has not been used; 0 while nothing waits for eviction.
   // Looks for it: not for every request.
   std::uint32_t NextVictimIdleSeconds();
+
+  const RestartReport& restart_report() const noexcept;
+  // The last call: all items stay in the memory file for the next process. Sessions, handles and
+  // pins are gone. False with a reason if that is not possible: then they are lost. Without a file
+  // there is nothing to do.
+  bool Save(std::string& error);
 
   // One step of a walk over all items (scan.h); false when it has ended. Any thread.
   bool Scan(ScanCursor& cursor, ItemVisitor& visitor);

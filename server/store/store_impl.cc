@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <chrono>
+#include <utility>
 
 #include "server/memory/pages.h"
 
@@ -23,9 +24,8 @@ constexpr std::uint64_t kMaxPartitions = 16384;
 constexpr std::uint64_t kMinSegments = 16;
 constexpr std::size_t kMaxStagedBytes = std::size_t{64} * 1024;
 
-// Of all segments the budget allows, one in this many is kept free, but at least a few.
+// Of all segments the budget allows, one in this many is kept free, but at least kMinFree.
 constexpr std::uint64_t kFreeDivisor = 64;
-constexpr std::int64_t kMinFree = SegmentLog::kMoveReserve + 1;
 // Reclaiming before giving up on one allocation.
 constexpr int kMaxInlineReclaims = 64;
 // What somebody who has charged too much evicts and gives back before going on.
@@ -51,13 +51,17 @@ StoreLayout StoreLayout::For(std::uint64_t limit_bytes, bool large_pages) {
   const std::size_t most =
       limit_bytes < kSmallBudgetBytes ? kMaxSmallSegmentBytes : kMaxSegmentBytes;
   const std::size_t least = std::max(page, kMinSegmentBytes);
+  std::size_t segment_bytes = std::clamp<std::size_t>(
+      std::bit_floor(limit_bytes / kSegmentsPerLimit), least, std::max(least, most));
+  if (large_pages && limit_bytes >= kMinLargePageLimitBytes) segment_bytes = kMaxSegmentBytes;
+  return Of(segment_bytes, std::clamp(std::bit_floor(limit_bytes / (kPagesPerPartition * page)),
+                                      kMinPartitions, kMaxPartitions));
+}
+
+StoreLayout StoreLayout::Of(std::size_t segment_bytes, std::size_t partitions) {
   StoreLayout layout{};
-  layout.segment_bytes = std::clamp<std::size_t>(std::bit_floor(limit_bytes / kSegmentsPerLimit),
-                                                 least, std::max(least, most));
-  if (large_pages && limit_bytes >= kMinLargePageLimitBytes)
-    layout.segment_bytes = kMaxSegmentBytes;
-  layout.partitions = std::clamp(std::bit_floor(limit_bytes / (kPagesPerPartition * page)),
-                                 kMinPartitions, kMaxPartitions);
+  layout.segment_bytes = segment_bytes;
+  layout.partitions = partitions;
   layout.max_item_record_bytes = std::min(layout.segment_bytes / 16, kMaxItemRecordBytes);
   layout.max_staged_bytes = std::min(layout.segment_bytes / 4, kMaxStagedBytes);
   layout.min_piece_bytes = layout.segment_bytes / 8;
@@ -66,23 +70,34 @@ StoreLayout StoreLayout::For(std::uint64_t limit_bytes, bool large_pages) {
   return layout;
 }
 
-StoreImpl::StoreImpl(const StoreOptions& options, const Clock& clock)
+std::uint64_t StoreLayout::MinLimitBytes() const noexcept {
+  const std::uint64_t index = partitions * (2 * memory::PageBytes() + sizeof(Partition));
+  return kMinSegments * segment_bytes + index;
+}
+
+StoreImpl::StoreImpl(const StoreOptions& options, const Clock& clock, const StoreLayout& layout,
+                     std::uint64_t hash_seed, std::unique_ptr<RestartFiles> files)
     : options_(options),
       clock_(clock),
-      layout_(StoreLayout::For(options.memory_limit_bytes, options.large_pages)),
+      layout_(layout),
       gate_(options.allocation_gate != nullptr ? *options.allocation_gate : own_gate_),
       budget_(options.memory_limit_bytes),
+      files_(std::move(files)),
       pool_(layout_.segment_bytes, options.memory_limit_bytes, memory::PhysicalMemoryBytes(),
-            budget_, gate_),
+            budget_, gate_, files_ != nullptr ? &files_->data() : nullptr),
       log_(pool_),
       index_(layout_.partitions, budget_, gate_),
       table_(index_, log_, flush_),
-      hasher_(options.hash_seed),
-      reclaimer_(table_, hasher_, options.evictions, options.eviction_observer) {
-  if (options.background_maintenance) maintenance_ = std::thread([this] { RunMaintenance(); });
+      hasher_(hash_seed),
+      reclaimer_(table_, hasher_, options.evictions, options.eviction_observer) {}
+
+StoreImpl::~StoreImpl() { StopMaintenance(); }
+
+void StoreImpl::StartMaintenance() {
+  if (options_.background_maintenance) maintenance_ = std::thread([this] { RunMaintenance(); });
 }
 
-StoreImpl::~StoreImpl() {
+void StoreImpl::StopMaintenance() {
   if (!maintenance_.joinable()) return;
   {
     MutexLock lock(wake_mutex_);
@@ -141,11 +156,6 @@ bool StoreImpl::BeginUpload(std::uint64_t bytes) noexcept {
 
 void StoreImpl::EndUpload(std::uint64_t bytes) noexcept {
   upload_bytes_.fetch_sub(bytes, std::memory_order_relaxed);
-}
-
-std::uint64_t StoreImpl::min_limit_bytes() const noexcept {
-  const std::uint64_t index = layout_.partitions * (2 * memory::PageBytes() + sizeof(Partition));
-  return kMinSegments * layout_.segment_bytes + index;
 }
 
 bool StoreImpl::SetTarget(std::uint64_t target_bytes) {
@@ -319,6 +329,7 @@ void StoreImpl::RunMaintenance() {
     if (!stop_ && !woken_.load(std::memory_order_relaxed)) wake_.WaitFor(wake_mutex_, kIdlePeriod);
     woken_.store(false, std::memory_order_relaxed);
     if (stop_) return;
+    pool_.ForgetRefusal();
   }
 }
 
@@ -373,6 +384,8 @@ StoreStats StoreImpl::stats() const {
   stats.swept_items = reclaim.swept_items.load(std::memory_order_relaxed);
   stats.sweeps = reclaim.sweeps.load(std::memory_order_relaxed);
   stats.compacted_segments = reclaim.compacted_segments.load(std::memory_order_relaxed);
+  stats.restored_items = restart_report_.items;
+  stats.restored_seconds = restart_report_.seconds;
   stats.copied_bytes = reclaim.copied_bytes.load(std::memory_order_relaxed);
   return stats;
 }

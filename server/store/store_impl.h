@@ -20,6 +20,7 @@
 #include "server/store/item_table.h"
 #include "server/store/key_hasher.h"
 #include "server/store/reclaimer.h"
+#include "server/store/restart_files.h"
 #include "server/store/scan.h"
 #include "server/store/segment_log.h"
 #include "server/store/store.h"
@@ -37,11 +38,15 @@ struct StoreLayout {
   std::size_t max_head_bytes;         // Record of a large item.
 
   static StoreLayout For(std::uint64_t limit_bytes, bool large_pages);
+  static StoreLayout Of(std::size_t segment_bytes, std::size_t partitions);
+  // Smallest memory limit that works.
+  std::uint64_t MinLimitBytes() const noexcept;
 };
 
 class StoreImpl {
  public:
-  StoreImpl(const StoreOptions& options, const Clock& clock);
+  // Warm if there is a memory file with items, else empty (store_restart.cc).
+  static std::unique_ptr<StoreImpl> Make(const StoreOptions& options, const Clock& clock);
   ~StoreImpl();
 
   const StoreOptions& options() const noexcept { return options_; }
@@ -65,7 +70,7 @@ class StoreImpl {
   bool BeginUpload(std::uint64_t bytes) noexcept;
   void EndUpload(std::uint64_t bytes) noexcept;
 
-  std::uint64_t min_limit_bytes() const noexcept;
+  std::uint64_t min_limit_bytes() const noexcept { return layout_.MinLimitBytes(); }
   std::uint64_t max_limit_bytes() const noexcept { return pool_.max_bytes(); }
   bool SetTarget(std::uint64_t target_bytes);
   ResizeState resize_state() const;
@@ -76,11 +81,27 @@ class StoreImpl {
   StoreStats stats() const;
   std::uint32_t NextVictimIdleSeconds() noexcept { return reclaimer_.NextIdleSeconds(Now()); }
   bool MaintainOnce();
+  // store_restart.cc
+  const RestartReport& restart_report() const noexcept { return restart_report_; }
+  bool Save(std::string& error);
   // scan.cc
   bool Scan(ScanCursor& cursor, ItemVisitor& visitor);
   void RequestSweep() noexcept;
 
  private:
+  // Empty, and nothing happens in the background yet. `files` may be null.
+  StoreImpl(const StoreOptions& options, const Clock& clock, const StoreLayout& layout,
+            std::uint64_t hash_seed, std::unique_ptr<RestartFiles> files);
+  void StartMaintenance();
+  void StopMaintenance();
+  bool Restore(SavedState& state);
+  bool RestoreIndex(SavedState& state);
+  bool SaveState();
+  void EvictToLimit();
+
+  // Free segments without which moving items does not get on.
+  static constexpr std::int64_t kMinFree = SegmentLog::kMoveReserve + 1;
+
   template <class Attempt>
   bool Retry(Attempt&& attempt) noexcept;
   bool IsShort() const noexcept;
@@ -103,6 +124,7 @@ class StoreImpl {
   memory::AllocationGate own_gate_;
   memory::AllocationGate& gate_;
   memory::MemoryBudget budget_;
+  std::unique_ptr<RestartFiles> files_;
   memory::SegmentPool pool_;
   SegmentLog log_;
   Index index_;
@@ -110,6 +132,8 @@ class StoreImpl {
   ItemTable table_;
   const KeyHasher hasher_;
   Reclaimer<SecondChancePolicy> reclaimer_;
+
+  RestartReport restart_report_;
 
   std::atomic<std::uint64_t> upload_bytes_{0};
   std::atomic<std::uint64_t> direct_reclaims_{0};

@@ -209,6 +209,9 @@ void AddSegments(const store::StoreStats& store, FamilyList& out) {
               store.compacted_segments);
   out.Gauge("index_entries", "Entries of the index.", store.index_entries);
   out.Gauge("index_slots", "Slots of the index.", store.index_slots);
+  out.Gauge("restart_restored_items", "Items found by a warm restart of this process.",
+            store.restored_items);
+  out.Gauge("restart_restored_seconds", "How long that took.", store.restored_seconds);
 }
 
 }  // namespace

@@ -71,6 +71,11 @@ std::uint32_t Store::NextVictimIdleSeconds() { return 0; }
 bool Store::Scan(ScanCursor&, ItemVisitor&) { return false; }
 void Store::RequestSweep() noexcept {}
 bool Store::MaintainOnce() { return false; }
+const RestartReport& Store::restart_report() const noexcept {
+  static const RestartReport none;
+  return none;
+}
+bool Store::Save(std::string&) { return true; }
 
 StoreSession::StoreSession(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 StoreSession::~StoreSession() = default;

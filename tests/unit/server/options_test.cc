@@ -150,7 +150,6 @@ TEST(Options, RefusesInOneLineThatNamesTheOption) {
       {{"-Y", "/x", "-B", "auto"}, "-Y and -B auto exclude each other"},
       {{"-B", "auto", "-Y", "/x"}, "-Y and -B auto exclude each other"},
       {{"-Z"}, "not supported by this release"},
-      {{"-e", "/x"}, "not supported by this release"},
       {{"-D", ""}, "-D, --delimiter: the character is missing"},
       {{"-S"}, "not part of Podcache"},
       {{"-N", "1"}, "not part of Podcache"},
