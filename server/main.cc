@@ -109,6 +109,7 @@ int Main(int argc, const char* const* argv) {
 }  // namespace podcache::server
 
 int main(int argc, char** argv) {
+  podcache::server::EndOnEarlySignals();
   // Libraries of the control path may throw; here is the one place where that ends.
   try {
     return podcache::server::Main(argc, argv);

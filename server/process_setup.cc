@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -17,6 +18,8 @@
 namespace podcache::server {
 
 namespace {
+
+extern "C" void EndNow(int) { ::_exit(0); }
 
 // Besides clients: listening sockets, event loops, admin connections, files.
 constexpr rlim_t kOtherDescriptors = 256;
@@ -40,6 +43,11 @@ bool ReplaceFile(const std::string& path, const char* suffix, const std::string&
 }
 
 }  // namespace
+
+void EndOnEarlySignals() noexcept {
+  for (const int number : {SIGINT, SIGTERM, SIGUSR1}) std::signal(number, EndNow);
+  for (const int number : {SIGHUP, SIGPIPE}) std::signal(number, SIG_IGN);
+}
 
 bool DropPrivileges(const std::string& user, std::string& error) {
   if (::getuid() != 0 && ::geteuid() != 0) return true;

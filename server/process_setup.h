@@ -10,6 +10,9 @@
 
 namespace podcache::server {
 
+// Until the server waits for signals there is nothing to finish: who is told to stop ends at once,
+// with 0, and there is nothing to reload. Process 1 would lose all of these without a handler.
+void EndOnEarlySignals() noexcept;
 // As root a user must be named, as in memcached; for others the name is without effect.
 bool DropPrivileges(const std::string& user, std::string& error);
 // Raises the descriptor limit, if necessary, so that so many clients fit. Where the system does not

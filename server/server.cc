@@ -136,8 +136,7 @@ bool Server::WatchSignals(std::string& error) {
     return signal_watches_.back()->StartSignal(loop_, signal, callback, this);
   };
   const auto stop = [](void* self) { static_cast<Server*>(self)->stop_requested_.store(true); };
-  // Explicit for each: as process 1 the kernel drops every signal without a handler.
-  std::signal(SIGPIPE, SIG_IGN);
+  // In place of those for the early ones, which stand again when the loop has ended.
   const bool watched = watch(SIGINT, stop) && watch(SIGTERM, stop) && watch(SIGUSR1, stop) &&
                        watch(SIGHUP, [](void* self) { static_cast<Server*>(self)->Reload(); });
   if (!watched) error = "cannot wait for signals";

@@ -10,6 +10,40 @@ import unittest
 from podcached import PODCACHED, SANITIZED, Load, Server, needs_side_doors, wait_until
 
 
+# Says one thing before it sets anything up.
+EARLY_WARNING = [PODCACHED, "-u", "root", "-p", "-1", "-m", "64", "-L", "--http-listen=off", "--admin-listen=off"]
+
+
+def children_of(pid):
+    with open("/proc/%d/task/%d/children" % (pid, pid)) as children:
+        return [int(child) for child in children.read().split()]
+
+
+class FullPipe:
+    """A pipe whose writer has to wait."""
+
+    def __enter__(self):
+        self.reader, self.end = os.pipe()
+        os.set_blocking(self.end, False)
+        try:
+            while True:
+                os.write(self.end, b"x" * 4096)
+        except BlockingIOError:
+            os.set_blocking(self.end, True)
+        return self
+
+    def __exit__(self, *unused):
+        os.close(self.reader)
+        os.close(self.end)
+
+    def wait_until_blocked(self, pid):
+        def in_write_to_stderr():
+            with open("/proc/%d/syscall" % pid) as call:
+                words = call.read().split()
+            return words[1:2] == ["0x2"] and words[0] == str({"x86_64": 1, "aarch64": 64}[os.uname().machine])
+        wait_until(in_write_to_stderr, "its first warning")
+
+
 class Stopping(unittest.TestCase):
     # A sanitized build is slower by an order of magnitude.
     LIMIT_SECONDS = 10 if SANITIZED else 1.9
@@ -85,13 +119,40 @@ class Stopping(unittest.TestCase):
                 server.connect().send(command)
                 self.assertEqual(server.process.wait(10), 0)
 
-    def test_signal_while_starting(self):
-        for delay in (0, 0.005, 0.01, 0.02, 0.04):
-            with Server(wait=False) as server:
-                time.sleep(delay)
-                server.process.send_signal(signal.SIGTERM)
-                # Before the handlers stand the kernel's default ends it.
-                self.assertIn(server.process.wait(10), (0, -signal.SIGTERM))
+    def test_signals_at_every_moment_of_a_start_and_a_stop(self):
+        for step in range(8 if SANITIZED else 16):
+            for number in (signal.SIGTERM, signal.SIGINT, signal.SIGUSR1):
+                with Server(wait=False) as server:
+                    time.sleep(step * (0.02 if SANITIZED else 0.003))
+                    for _ in range(1 + step % 4):
+                        server.process.send_signal(number)
+                    # Before main begins the kernel's default ends it.
+                    self.assertIn(server.process.wait(10), (0, -number))
+
+    def test_signals_before_it_can_serve(self):
+        """Held at its first warning, by a pipe that is full: all is as it will be, though nothing is set up."""
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGUSR1):
+            with self.subTest(signal=number), FullPipe() as pipe:
+                held = subprocess.Popen(EARLY_WARNING, stderr=pipe.end)
+                self.addCleanup(held.kill)
+                pipe.wait_until_blocked(held.pid)
+                held.send_signal(signal.SIGHUP)
+                held.send_signal(signal.SIGPIPE)
+                time.sleep(0.05)
+                self.assertIsNone(held.poll())
+                held.send_signal(number)
+                self.assertEqual(held.wait(10), 0)
+
+    @unittest.skipUnless(os.getuid() == 0 and shutil.which("unshare"), "needs root and unshare")
+    def test_signals_before_it_can_serve_as_process_1(self):
+        with FullPipe() as pipe:
+            outside = subprocess.Popen(["unshare", "--pid", "--fork", "--kill-child"] + EARLY_WARNING, stderr=pipe.end)
+            self.addCleanup(outside.kill)
+            wait_until(lambda: children_of(outside.pid), "process 1")
+            inside = children_of(outside.pid)[0]
+            pipe.wait_until_blocked(inside)
+            os.kill(inside, signal.SIGTERM)
+            self.assertEqual(outside.wait(10), 0)
 
     @unittest.skipUnless(os.getuid() == 0 and shutil.which("unshare"), "needs root and unshare")
     def test_as_process_1(self):
@@ -102,8 +163,7 @@ class Stopping(unittest.TestCase):
                                     "--admin-listen=off"])
         try:
             wait_until(lambda: os.path.exists(path), "the socket")
-            with open("/proc/%d/task/%d/children" % (outside.pid, outside.pid)) as children:
-                inside = int(children.read().split()[0])
+            inside = children_of(outside.pid)[0]
             with open("/proc/%d/status" % inside) as status:
                 self.assertIn("NSpid:\t%d\t1\n" % inside, status.read())
             os.kill(inside, signal.SIGHUP)
