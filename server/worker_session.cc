@@ -1,9 +1,9 @@
 #include "server/worker_session.h"
 
 #include <atomic>
-#include <numeric>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "server/auth_session.h"
 #include "server/datagram_session.h"
@@ -100,17 +100,17 @@ void WorkerSession::EndBatch(Counter protocol) noexcept {
   const std::chrono::nanoseconds now = clock_.MonotonicNow();
   const auto duration_ns = static_cast<std::uint64_t>((now - batch_start_).count());
   batch_start_ = now;
-  const std::uint64_t total = std::accumulate(requests_.begin(), requests_.end(), std::uint64_t{0});
-  if (total == 0) return;
-  WorkerCounters::Bump(counters_.commands, total);
-  counters_.Add(protocol, total - meta_requests_);
-  counters_.Add(Counter::kMetaCommands, meta_requests_);
-  meta_requests_ = 0;
+  std::uint64_t total = 0;
   for (std::size_t i = 0; i < requests_.size(); ++i) {
     if (requests_[i] == 0) continue;
+    total += requests_[i];
     counters_.AddDuration(static_cast<CommandClass>(i), duration_ns, requests_[i]);
     requests_[i] = 0;
   }
+  if (total == 0) return;
+  WorkerCounters::Bump(counters_.commands, total);
+  counters_.Add(protocol, total - meta_requests_);
+  if (meta_requests_ != 0) counters_.Add(Counter::kMetaCommands, std::exchange(meta_requests_, 0));
 }
 
 void WorkerSession::EndTurn() noexcept {

@@ -40,7 +40,7 @@ std::size_t OutputBuffer::pinned_bytes() const noexcept {
   return total;
 }
 
-int OutputBuffer::FillIovec(iovec* pieces, int max) const noexcept {
+int OutputBuffer::FillWithPins(iovec* pieces, int max) const noexcept {
   int count = 0;
   std::size_t position = consumed_;
   for (std::size_t i = first_pin_; i < pins_.size() && count < max; ++i) {
@@ -63,7 +63,7 @@ int OutputBuffer::FillIovec(iovec* pieces, int max) const noexcept {
   return count;
 }
 
-void OutputBuffer::Consume(std::size_t n) noexcept {
+void OutputBuffer::ConsumeWithPins(std::size_t n) noexcept {
   while (n > 0) {
     const std::size_t until = first_pin_ < pins_.size() ? pins_[first_pin_].at : size_;
     const std::size_t plain = std::min(n, until - consumed_);

@@ -68,9 +68,19 @@ class OutputBuffer {
   }
   bool empty() const noexcept { return pending_bytes() == 0; }
   // Pieces for writev; `max` at most IOV_MAX.
-  int FillIovec(iovec* pieces, int max) const noexcept;
+  int FillIovec(iovec* pieces, int max) const noexcept {
+    if (!pins_.empty()) return FillWithPins(pieces, max);
+    if (consumed_ == size_ || max == 0) return 0;
+    pieces[0] = {data_.get() + consumed_, size_ - consumed_};
+    return 1;
+  }
   // The kernel took n bytes.
-  void Consume(std::size_t n) noexcept;
+  void Consume(std::size_t n) noexcept {
+    if (!pins_.empty()) return ConsumeWithPins(n);
+    PODCACHE_CHECK(n <= size_ - consumed_);
+    consumed_ += n;
+    if (consumed_ == size_) size_ = consumed_ = 0;
+  }
   // Moves what is pending into a buffer sized for it; this one becomes empty and keeps its
   // capacity.
   OutputBuffer TakeTail();
@@ -85,6 +95,8 @@ class OutputBuffer {
     std::unique_ptr<PinnedBytes> payload;
   };
   void Grow(std::size_t needed);
+  int FillWithPins(iovec* pieces, int max) const noexcept;
+  void ConsumeWithPins(std::size_t n) noexcept;
   std::size_t pinned_bytes() const noexcept;
 
   std::unique_ptr<char[]> data_;
