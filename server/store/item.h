@@ -182,6 +182,13 @@ class Record {
   static std::uint32_t AccessOf(std::uint64_t h) noexcept {
     return static_cast<std::uint32_t>(h >> header::kAccessShift);
   }
+  // Since the last use. The clock may have been set back a little meanwhile.
+  static std::uint32_t IdleSecondsOf(std::uint64_t h, std::uint32_t now) noexcept {
+    constexpr std::uint32_t kClockSlackSeconds = 3600;
+    const auto mask = static_cast<std::uint32_t>(header::kAccessMask);
+    const std::uint32_t idle = (now - AccessOf(h)) & mask;
+    return idle > mask - kClockSlackSeconds ? 0 : idle;
+  }
 
   // Items only.
   static std::size_t ItemKeyOffset(std::uint64_t h) noexcept {

@@ -71,7 +71,9 @@ struct StoreSession::Impl {
   // For a batch that is about to be looked up under locks: its cache misses overlap.
   void Fetch(std::span<const std::uint64_t> hashes) noexcept;
   void ReadBatch(std::span<const Key> keys, const ReadOptions& options, std::uint32_t now,
-                 ValueSink& sink, StoreStatus* statuses);
+                 ValueSink& sink, std::span<StoreStatus> statuses);
+  void ReadDetailedBatch(std::span<const DetailedRead> reads, std::uint32_t now, ValueSink& sink,
+                         std::span<StoreStatus> statuses);
 
   // session_read.cc
   StoreStatus GetLocked(const Key& key, std::size_t index, const ReadOptions& options,
@@ -83,6 +85,8 @@ struct StoreSession::Impl {
   bool Deliver(Found& found, std::size_t index, const ItemMeta& meta, ValueSink& sink);
 
   // session_detail.cc
+  StoreStatus GetDetailLocked(const DetailedRead& read, std::size_t index, std::uint32_t now,
+                              ValueSink& sink);
   Try GetDetail(Partition& partition, const DetailedRead& read, std::size_t index, Moment moment,
                 ValueSink& sink) REQUIRES(partition.lock);
   Try CreateLeased(Partition& partition, const DetailedRead& read, Moment moment,

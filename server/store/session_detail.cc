@@ -7,15 +7,6 @@
 namespace podcache::store {
 namespace {
 
-// The clock may have been set back a little since the item was used.
-constexpr std::uint32_t kClockSlackSeconds = 3600;
-
-std::uint32_t IdleSeconds(std::uint64_t header, std::uint32_t now) noexcept {
-  const auto mask = static_cast<std::uint32_t>(header::kAccessMask);
-  const std::uint32_t idle = (now - Record::AccessOf(header)) & mask;
-  return idle > mask - kClockSlackSeconds ? 0 : idle;
-}
-
 // Whose lease it is that was given before. A made item is empty until its maker writes it.
 Lease HeldLease(const ItemMeta& meta) noexcept {
   if (meta.stale) return Lease::kStale;
@@ -40,25 +31,20 @@ void JudgeLease(std::uint64_t header, std::int64_t exptime, const DetailedRead& 
 void StoreSession::GetDetailed(std::span<const DetailedRead> reads, ValueSink& sink,
                                std::span<StoreStatus> statuses) {
   PODCACHE_CHECK(reads.size() <= kMaxBatch && statuses.size() >= reads.size());
-  std::uint64_t hashes[kMaxBatch];
-  for (std::size_t i = 0; i < reads.size(); ++i) {
-    if (reads[i].set_exptime || reads[i].create) impl_->writer.Acquire();
-    hashes[i] = reads[i].key.hash;
+  for (const DetailedRead& read : reads) {
+    if (read.set_exptime || read.create) impl_->writer.Acquire();
   }
-  impl_->Fetch({hashes, reads.size()});
-  const std::uint32_t now = impl_->store.Now();
-  for (std::size_t i = 0; i < reads.size(); ++i) {
-    const DetailedRead& read = reads[i];
-    statuses[i] = impl_
-                      ->RunAt(now, read.key.hash,
-                              [&](Partition& partition, Moment moment) NO_THREAD_SAFETY_ANALYSIS {
-                                return impl_->GetDetail(partition, read, i, moment, sink);
-                              })
-                      .status;
-    // As for Get.
-    if (statuses[i] == StoreStatus::kOutOfMemory && !read.create)
-      statuses[i] = StoreStatus::kNotFound;
-  }
+  impl_->ReadDetailedBatch(reads, impl_->store.Now(), sink, statuses.first(reads.size()));
+}
+
+StoreStatus StoreSession::Impl::GetDetailLocked(const DetailedRead& read, std::size_t index,
+                                                std::uint32_t now, ValueSink& sink) {
+  const StoreStatus status =
+      RunAt(now, read.key.hash, [&](Partition& partition, Moment moment) NO_THREAD_SAFETY_ANALYSIS {
+        return GetDetail(partition, read, index, moment, sink);
+      }).status;
+  // As for Get.
+  return status == StoreStatus::kOutOfMemory && !read.create ? StoreStatus::kNotFound : status;
 }
 
 Try StoreSession::Impl::GetDetail(Partition& partition, const DetailedRead& read, std::size_t index,
@@ -80,7 +66,7 @@ Try StoreSession::Impl::GetDetail(Partition& partition, const DetailedRead& read
   meta.value_bytes = found.record.ValueBytes(found.header);
   meta.stale = (found.header & header::kStale) != 0;
   meta.fetched = (found.header & header::kFetched) != 0;
-  meta.idle_seconds = IdleSeconds(found.header, moment.now);
+  meta.idle_seconds = Record::IdleSecondsOf(found.header, moment.now);
   if (read.want_item_bytes) meta.item_bytes = table.ItemBytes(found);
   meta.has_value = read.want_value && !(read.skip_known && store.options().cas &&
                                         table.CasOf(found) == read.known_cas);

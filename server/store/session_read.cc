@@ -28,7 +28,7 @@ void StoreSession::Get(std::span<const Key> keys, const ReadOptions& options, Va
   PODCACHE_CHECK(keys.size() <= kMaxBatch && statuses.size() >= keys.size());
   const std::uint32_t now = impl_->store.Now();
   if (!options.set_exptime) {
-    impl_->ReadBatch(keys, options, now, sink, statuses.data());
+    impl_->ReadBatch(keys, options, now, sink, statuses.first(keys.size()));
     return;
   }
   impl_->writer.Acquire();

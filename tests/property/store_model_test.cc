@@ -204,6 +204,7 @@ void StoreModelTest::SetSeveral() {
     items.push_back({{set.key}, set.item.value, set.item.flags, set.item.exptime});
   }
   const std::vector<StoreStatus> statuses = client().SetAll(items);
+  FireFlush();
   for (std::size_t i = 0; i < sets.size(); ++i) {
     if (statuses[i] == StoreStatus::kStored) {
       Written(sets[i].key, std::move(sets[i].item));
