@@ -121,7 +121,8 @@ CopyChangingValue(const char* from, std::size_t n, char* to) noexcept {
 }
 
 // Without a call, for the few words of a key. Both have `n` bytes.
-inline bool SameKeyBytes(const char* a, const char* b, std::size_t n) noexcept {
+[[gnu::always_inline]] inline bool SameKeyBytes(const char* a, const char* b,
+                                                std::size_t n) noexcept {
   const auto load = [](const char* from, auto& word) { std::memcpy(&word, from, sizeof word); };
   if (n >= 8) {
     std::uint64_t x;
