@@ -62,14 +62,15 @@ std::optional<Verb> RetrievalVerb(std::string_view input) noexcept {
 
 // Every key of a whole line: at least one, none over-long.
 bool AllKeysFit(std::string_view keys) noexcept {
-  // Too short for an over-long key: the usual line.
-  if (keys.size() <= kMaxKeyBytes) return CountLeadingSpaces(keys) < keys.size();
-  std::size_t count = 0;
-  for (std::string_view key = TakeToken(keys); !key.empty(); key = TakeToken(keys)) {
-    if (key.size() > kMaxKeyBytes) return false;
-    ++count;
+  if (CountLeadingSpaces(keys) == keys.size()) return false;
+  // Among so many bytes there is a space, if the token they begin with is not too long; the last
+  // one there ends tokens that all are not.
+  while (keys.size() > kMaxKeyBytes) {
+    const std::size_t space = keys.substr(0, kMaxKeyBytes + 1).rfind(' ');
+    if (space == kNpos) return false;
+    keys.remove_prefix(space + 1);
   }
-  return count > 0;
+  return true;
 }
 
 // `line` is the whole line, or its known beginning if it is longer than others may be. `whole` has

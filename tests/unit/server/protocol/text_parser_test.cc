@@ -159,6 +159,25 @@ TEST(TextParserTest, KeyLimitAtItsEdges) {
   ExpectError("gat x " + key, Reply::kBadExptime);
 }
 
+// Wherever the one that is too long stands, and whatever number of spaces is around it.
+TEST(TextParserTest, OneKeyTooManyBytesLongAmongOthers) {
+  for (const std::size_t spaces : {1, 2, 5}) {
+    const std::string gap(spaces, ' ');
+    for (std::size_t before = 0; before < 2 * kMaxKeyBytes; ++before) {
+      // Tokens of 1 to 13 bytes, then one at the limit, one above or far above.
+      std::string keys;
+      for (std::size_t n = 1; keys.size() < before; n = n % 13 + 1)
+        keys += gap + std::string(n, 'a');
+      for (const std::size_t size : {kMaxKeyBytes, kMaxKeyBytes + 1, 3 * kMaxKeyBytes}) {
+        const std::string line = "get" + keys + gap + std::string(size, 'k') + gap + "b" + gap;
+        if (line.size() > kMaxLineBytes) continue;
+        const ParseStatus expected = size > kMaxKeyBytes ? ParseStatus::kError : ParseStatus::kKeys;
+        ASSERT_EQ(Parse(line + "\r\n").status, expected) << before << " " << spaces << " " << size;
+      }
+    }
+  }
+}
+
 TEST(TextParserTest, DataLengthAtItsEdges) {
   for (const char* length : {"0", "2147483644", "2147483645"}) {
     EXPECT_EQ(Parse(std::string("set k 0 0 ") + length + "\r\n").status, ParseStatus::kRequest);
