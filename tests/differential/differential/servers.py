@@ -1,5 +1,6 @@
 """The two servers on Unix sockets, and a conversation with one of them."""
 import os
+import select
 import shutil
 import signal
 import socket
@@ -84,12 +85,28 @@ class Conversation:
             start = 0
             for cut in sorted(cuts):
                 if start < cut < len(data):
-                    self.connection.sendall(data[start:cut])
+                    self.send(data[start:cut])
                     start = cut
-            self.connection.sendall(data[start:])
+            self.send(data[start:])
         except OSError:
             pass  # It has closed already; what it said is still to be read.
         return names.template(self.until_mark(), self.number)
+
+    def send(self, data):
+        """Reads while it sends: a server may stop reading from who does not take its replies."""
+        self.connection.setblocking(False)
+        left = memoryview(data)
+        end = time.monotonic() + SILENCE_SECONDS
+        while left and time.monotonic() < end:
+            readable, writable, _ = select.select([self.connection], [self.connection], [], SILENCE_SECONDS)
+            if writable:
+                left = left[self.connection.send(left):]
+            elif readable:
+                piece = self.connection.recv(1 << 20)
+                if not piece:
+                    return
+                self.received += piece
+            end = time.monotonic() + SILENCE_SECONDS
 
     def until_mark(self):
         end = time.monotonic() + SILENCE_SECONDS
