@@ -89,6 +89,8 @@ class Reclaimer {
   bool Reclaim(const Victim& victim, ReclaimReason reason, std::uint32_t now) noexcept
       REQUIRES(mutex_);
   bool Empty(Pass& pass) noexcept REQUIRES(mutex_);
+  std::uint32_t FetchAhead(std::uint32_t segment, std::uint32_t offset,
+                           std::uint32_t tail) noexcept;
   bool Settle(Pass& pass, Location location, Record record, std::uint64_t h) noexcept
       REQUIRES(mutex_);
   Verdict Judge(Pass& pass, Location location, Record record, std::uint64_t h, bool may_keep,
