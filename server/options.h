@@ -16,6 +16,7 @@
 
 #include "server/command/server_context.h"
 #include "server/listen_spec.h"
+#include "server/store/eviction_policy.h"
 #include "server/wire_protocol.h"
 
 namespace podcache::server {
@@ -55,6 +56,7 @@ struct Options {
   bool core_dumps = false;
   bool lock_memory = false;
   bool large_pages = false;
+  store::EvictionKind eviction = store::EvictionKind::kS3Fifo;
   std::string pid_file;
   std::string user;
 

@@ -153,6 +153,7 @@ bool Server::StartStore(std::string& error) {
   wanted.memory_limit_bytes = sizes_.memory_limit_bytes;
   wanted.max_item_size_bytes = sizes_.max_item_size_bytes;
   wanted.evictions = options_.settings.evictions;
+  wanted.eviction = options_.eviction;
   wanted.cas = options_.settings.cas_enabled;
   wanted.eviction_observer = &watched_evictions_;
   wanted.large_pages = options_.large_pages;

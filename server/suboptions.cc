@@ -74,6 +74,20 @@ bool CheckSlabSizes(Options& options, const string& text, string& error) {
   }
 }
 
+bool SetEvictionPolicy(Options& options, const string& text, string& error) {
+  if (text == "s3fifo") {
+    options.eviction = store::EvictionKind::kS3Fifo;
+  } else if (text == "second_chance") {
+    options.eviction = store::EvictionKind::kSecondChance;
+  } else if (text == "fifo") {
+    options.eviction = store::EvictionKind::kFifo;
+  } else {
+    error = "\"" + text + "\" is not one of s3fifo, second_chance, fifo";
+    return false;
+  }
+  return true;
+}
+
 // Whether it divides -I is seen when all options are known.
 bool SetSlabChunkMax(Options& options, const string& text, string& error) {
   constexpr std::int64_t kMost = 1024;
@@ -142,6 +156,10 @@ constexpr SuboptionRow kRows[] = {
        s.lru_maintainer = false;
        s.lru_segmented = false;
      }>},
+    {"eviction_policy", "name", "s3fifo",
+     "who leaves a full cache: s3fifo (what is not used again, soon), second_chance or fifo (the "
+     "oldest, with and without regard to use)",
+     SetEvictionPolicy},
     {"hot_lru_pct", "percent", "20", kNoEffect,
      Number<[](Settings& s, std::int64_t v) { s.hot_lru_pct = static_cast<unsigned>(v); }, 1, 80>},
     {"warm_lru_pct", "percent", "40", kNoEffect,

@@ -58,7 +58,10 @@ bool Index::Insert(Partition& partition, std::uint64_t hash, Location location) 
   if ((items + 1) * 100 > std::uint64_t{count} * Bucket::kSlots * kMaxLoad)
     Resize(partition, Larger(count));
   const BucketArray array = partition.array();
-  if (array.count() == 0 || !Place(array, Slot::Pack(Tag(hash), 0, location))) return false;
+  if (array.count() == 0) return false;
+  const std::uint32_t tag = Tag(hash);
+  const bool known = array[array.Home(tag)].ghosts.Take(Ghosts::PrintOf(hash));
+  if (!Place(array, Slot::Pack(tag, known ? 1 : 0, location))) return false;
   partition.items.Add(1);
   return true;
 }
@@ -81,6 +84,11 @@ void Index::Remove(Partition& partition, std::uint64_t hash, Slot* slot) noexcep
     const auto pages = static_cast<std::uint32_t>((wanted + page_buckets_ - 1) / page_buckets_);
     if (pages * page_buckets_ < count) Resize(partition, pages * page_buckets_);
   }
+}
+
+void Index::AddGhost(Partition& partition, std::uint64_t hash) noexcept {
+  const BucketArray array = partition.array();
+  if (array.count() != 0) array[array.Home(Tag(hash))].ghosts.Add(Ghosts::PrintOf(hash));
 }
 
 std::uint32_t Index::Larger(std::uint32_t count) const noexcept {
@@ -119,6 +127,9 @@ bool Index::Resize(Partition& partition, std::uint32_t count) noexcept {
     for (const Slot& slot : old[i].slots) {
       if (!slot.empty()) PODCACHE_CHECK(Place(fresh, slot.word()));
     }
+    // A fingerprint alone does not say whose of two buckets it is now: half of them are lost.
+    const auto home = static_cast<std::uint32_t>(std::uint64_t{i} * count / old.count());
+    fresh[home].ghosts = old[i].ghosts;
   }
   partition.array_word.store(fresh.word(), std::memory_order_release);
   Retire(old);

@@ -5,6 +5,9 @@
 // eighth, a page at least, and shrinks when mostly empty; only its own partition waits for that,
 // never the whole index. An empty partition has no array.
 //
+// What room is left in a bucket holds ghosts: fingerprints of the last few keys that belong there
+// and were evicted without having been used. An item whose ghost is found is entered as if used.
+//
 // A slot is 22 bits of tag, 2 bits of use frequency, 40 bits of location. The tag alone decides the
 // bucket (its upper bits, scaled to the number of buckets), so a new array is filled from the old
 // one without reading any item.
@@ -84,11 +87,47 @@ class Slot {
   std::atomic<Word> word_{kEmpty};
 };
 
+// Four fingerprints of 8 bits, the newest lowest; 0 is none. One in 64 that were never here is
+// taken for a ghost, which does little harm. Under the partition's lock.
+class Ghosts {
+ public:
+  static constexpr unsigned kBits = 8;
+  static constexpr std::uint32_t kMask = (1U << kBits) - 1;
+
+  Ghosts() = default;
+  explicit Ghosts(std::uint32_t word) noexcept : word_(word) {}
+
+  static std::uint32_t PrintOf(std::uint64_t hash) noexcept {
+    // Bits that neither tag nor partition are made of.
+    const auto print = static_cast<std::uint32_t>(hash >> 56);
+    return print != 0 ? print : 1;
+  }
+  void Add(std::uint32_t print) noexcept { word_ = word_ << kBits | print; }
+  // Whether it was there; it is not any more.
+  bool Take(std::uint32_t print) noexcept {
+    for (unsigned at = 0; at < 32; at += kBits) {
+      if ((word_ >> at & kMask) != print) continue;
+      const std::uint32_t newer = word_ & ((1U << at) - 1);
+      // Those behind it move up.
+      const std::uint32_t older =
+          static_cast<std::uint32_t>(std::uint64_t{word_} >> (at + kBits) << at);
+      word_ = older | newer;
+      return true;
+    }
+    return false;
+  }
+  bool empty() const noexcept { return word_ == 0; }
+  std::uint32_t word() const noexcept { return word_; }
+
+ private:
+  std::uint32_t word_ = 0;
+};
+
 struct alignas(64) Bucket {
   static constexpr unsigned kSlots = 7;
   // Entries that belong in this bucket or one before it and lie behind it.
   std::atomic<std::uint32_t> passed{0};
-  std::uint32_t unused = 0;
+  Ghosts ghosts;
   Slot slots[kSlots];
 
   bool has_passed() const noexcept { return passed.load(std::memory_order_relaxed) != 0; }
@@ -199,13 +238,16 @@ class Index {
     const BucketArray array = PartitionOf(hash).array();
     if (array.count() != 0) __builtin_prefetch(&array[array.Home(Tag(hash))]);
   }
-  // False when there is neither a free slot nor memory for more. Invalidates slot pointers of the
-  // partition.
+  // An entry that counts as used once if its key has a ghost, as never used otherwise. False when
+  // there is neither a free slot nor memory for more. Invalidates slot pointers of the partition.
   bool Insert(Partition& partition, std::uint64_t hash, Location location) noexcept
       REQUIRES(partition.lock);
   // May shrink the array: invalidates slot pointers of the partition.
   void Remove(Partition& partition, std::uint64_t hash, Slot* slot) noexcept
       REQUIRES(partition.lock);
+
+  // The key's item was evicted: if it comes again soon, that counts as a use.
+  void AddGhost(Partition& partition, std::uint64_t hash) noexcept REQUIRES(partition.lock);
 
   // Calls visit(slot) for every entry with a tag in [first, end). Entries lie at their home bucket
   // or behind it, as far as the counts say.

@@ -28,47 +28,47 @@ std::uint32_t IdleSeconds(std::uint64_t h, std::uint32_t now) noexcept {
 
 }  // namespace
 
-template <class Policy>
-Reclaimer<Policy>::Reclaimer(ItemTable& table, const KeyHasher& hasher, bool evictions,
-                             EvictionObserver* observer)
+Reclaimer::Reclaimer(ItemTable& table, const KeyHasher& hasher, EvictionPolicy policy,
+                     bool evictions, EvictionObserver* observer)
     : table_(table),
       hasher_(hasher),
+      policy_(policy),
       evictions_(evictions),
       observer_(observer),
       head_writer_(table.log(), Stream::kHead),
-      compaction_writer_(table.log(), Stream::kCompaction) {}
+      main_writer_(table.log(), Stream::kMain),
+      compaction_writer_(table.log(), Stream::kCompaction),
+      main_compaction_writer_(table.log(), Stream::kMainCompaction) {}
 
-template <class Policy>
-bool Reclaimer<Policy>::ReclaimOne(ReclaimReason reason, std::uint32_t now) noexcept {
+bool Reclaimer::ReclaimOne(ReclaimReason reason, std::uint32_t now) noexcept {
   MutexLock lock(mutex_);
   SegmentLog& log = table_.log();
-  const Victim victim = log.PickVictim(evictions_);
+  const Victim victim = log.PickVictim(evictions_, policy_.small_percent());
   if (Reclaim(victim, reason, now)) return true;
   // No room to move into: rather evict the oldest than what lives in the middle of the line.
   return evictions_ && victim.kind == VictimKind::kMostlyDead &&
-         Reclaim(log.PickOldest(), reason, now);
+         Reclaim(log.PickOldest(policy_.small_percent()), reason, now);
 }
 
-template <class Policy>
-bool Reclaimer<Policy>::Reclaim(const Victim& victim, ReclaimReason reason,
-                                std::uint32_t now) noexcept {
+bool Reclaimer::Reclaim(const Victim& victim, ReclaimReason reason, std::uint32_t now) noexcept {
   if (victim.kind == VictimKind::kNone) return false;
   SegmentLog& log = table_.log();
   Pass pass;
   pass.segment = victim.segment;
+  pass.line = log.LineOf(victim.segment);
   pass.now = now;
   pass.compacting = victim.kind == VictimKind::kMostlyDead;
   pass.shrinking = reason == ReclaimReason::kShrink || reason == ReclaimReason::kShrinkFast;
   const std::size_t live = log.segment(victim.segment).live_bytes();
-  pass.copy_limit = CopyLimit(reason, live);
-  // All that is compacted goes to one place in the line, near its old end: what is new must not.
-  const bool keep_place = pass.compacting && !log.IsRecent(victim.segment);
-  pass.writer = keep_place ? &compaction_writer_ : &head_writer_;
+  pass.copy_limit = CopyLimit(pass.line, reason, live);
+  // All that is compacted goes to one place in its line, near its old end: what is new must not.
+  pass.keep_place = pass.compacting && !log.IsRecent(victim.segment);
+  pass.writer = &WriterFor(pass);
   pass.writer->Acquire();
   const bool empty = Empty(pass);
   pass.writer->Release();
   counters_.copied_bytes.fetch_add(pass.copied, std::memory_order_relaxed);
-  if (!pass.compacting && !pass.shrinking) SettleCredit(pass, live);
+  if (!pass.compacting && !pass.shrinking && pass.copy_limit != SIZE_MAX) SettleCredit(pass, live);
   if (empty) {
     if (pass.compacting) counters_.compacted_segments.fetch_add(1, std::memory_order_relaxed);
     table_.index().epochs().WaitForReaders();
@@ -79,16 +79,22 @@ bool Reclaimer<Policy>::Reclaim(const Victim& victim, ReclaimReason reason,
   return empty;
 }
 
-template <class Policy>
-std::size_t Reclaimer<Policy>::CopyLimit(ReclaimReason reason,
-                                         std::size_t live_bytes) const noexcept {
+LogWriter& Reclaimer::WriterFor(const Pass& pass) noexcept {
+  const Line line = pass.compacting ? pass.line : policy_.kept_line();
+  if (pass.keep_place) return line == Line::kSmall ? compaction_writer_ : main_compaction_writer_;
+  return line == Line::kSmall ? head_writer_ : main_writer_;
+}
+
+std::size_t Reclaimer::CopyLimit(Line line, ReclaimReason reason,
+                                 std::size_t live_bytes) const noexcept {
   if (reason == ReclaimReason::kShrink) return SIZE_MAX;
+  // What goes on to the other line does so once: however much that is, room comes about in the end.
+  if (reason == ReclaimReason::kCapacity && line != policy_.kept_line()) return SIZE_MAX;
   const std::size_t share = live_bytes * kMaxKeptPercent / 100;
   return reason == ReclaimReason::kCapacity ? share + credit_bytes_ : share;
 }
 
-template <class Policy>
-void Reclaimer<Policy>::SettleCredit(const Pass& pass, std::size_t live_bytes) noexcept {
+void Reclaimer::SettleCredit(const Pass& pass, std::size_t live_bytes) noexcept {
   const SegmentLog& log = table_.log();
   const std::size_t most = log.sealed_segments() * log.segment_bytes() / kCreditDivisor;
   const std::size_t available = credit_bytes_ + live_bytes * kMaxKeptPercent / 100;
@@ -96,8 +102,7 @@ void Reclaimer<Policy>::SettleCredit(const Pass& pass, std::size_t live_bytes) n
 }
 
 // False when something could neither be moved nor evicted.
-template <class Policy>
-bool Reclaimer<Policy>::Empty(Pass& pass) noexcept {
+bool Reclaimer::Empty(Pass& pass) noexcept {
   SegmentLog& log = table_.log();
   const Segment& segment = log.segment(pass.segment);
   const std::uint32_t tail = segment.tail.load(std::memory_order_relaxed);
@@ -118,9 +123,8 @@ bool Reclaimer<Policy>::Empty(Pass& pass) noexcept {
 
 // Records lie in a row, but their buckets anywhere: the cache misses of some records overlap.
 // Returns where those end.
-template <class Policy>
-std::uint32_t Reclaimer<Policy>::FetchAhead(std::uint32_t segment, std::uint32_t offset,
-                                            std::uint32_t tail) noexcept {
+std::uint32_t Reclaimer::FetchAhead(std::uint32_t segment, std::uint32_t offset,
+                                    std::uint32_t tail) noexcept {
   const SegmentLog& log = table_.log();
   for (int i = 0; i < kFetchedAhead && offset < tail; ++i) {
     const Record record(log.At(log.LocationOf(segment, offset)));
@@ -135,9 +139,7 @@ std::uint32_t Reclaimer<Policy>::FetchAhead(std::uint32_t segment, std::uint32_t
   return offset;
 }
 
-template <class Policy>
-bool Reclaimer<Policy>::Settle(Pass& pass, Location location, Record record,
-                               std::uint64_t h) noexcept {
+bool Reclaimer::Settle(Pass& pass, Location location, Record record, std::uint64_t h) noexcept {
   bool may_keep = true;
   for (;;) {
     std::size_t needed = 0;
@@ -148,18 +150,15 @@ bool Reclaimer<Policy>::Settle(Pass& pass, Location location, Record record,
       observer_->OnEvicted(pass.evicted);
     }
     if (verdict != Verdict::kNoRoom) return true;
-    const bool keep_place = pass.writer == &compaction_writer_;
-    const std::uint32_t beside = keep_place ? pass.segment : kNoSegment;
+    const std::uint32_t beside = pass.keep_place ? pass.segment : kNoSegment;
     if (pass.writer->Refill(needed, epoch, Claim::kMove, beside)) continue;
     if (!evictions_ || pass.compacting) return false;
     may_keep = false;
   }
 }
 
-template <class Policy>
-auto Reclaimer<Policy>::Judge(Pass& pass, Location location, Record record, std::uint64_t h,
-                              bool may_keep, std::size_t& needed, std::uint32_t& epoch) noexcept
-    -> Verdict {
+auto Reclaimer::Judge(Pass& pass, Location location, Record record, std::uint64_t h, bool may_keep,
+                      std::size_t& needed, std::uint32_t& epoch) noexcept -> Verdict {
   const bool is_piece = Record::KindOf(h) == RecordKind::kPiece;
   const std::uint64_t hash = is_piece ? record.PieceHash() : hasher_.Hash(record.Key(h));
   Partition& partition = table_.PartitionOf(hash);
@@ -197,34 +196,36 @@ auto Reclaimer<Policy>::Judge(Pass& pass, Location location, Record record, std:
   }
   // The pieces of a large item come before its record: it is judged once, here.
   if (!pass.compacting && !follow_value) {
-    found.slot->SetFrequency(Policy::FrequencyAfterKeep(found.slot->frequency()));
+    found.slot->SetFrequency(FrequencyAfter(pass, found));
     counters_.kept_items.fetch_add(1, std::memory_order_relaxed);
   }
   table_.Relocate(partition, found, fields, fresh);
   return Verdict::kMoved;
 }
 
+// While shrinking every used item is kept once, not as often as it was used: it must come to an
+// end.
+unsigned Reclaimer::FrequencyAfter(const Pass& pass, const Found& found) const noexcept {
+  return pass.shrinking ? 0 : policy_.FrequencyAfter(pass.line, found.slot->frequency());
+}
+
 // The chunk a record lies in may have been reserved long before its value came: many records of
 // large items in one old segment. They move after their values, and are judged with those.
-template <class Policy>
-bool Reclaimer<Policy>::PrecedesItsValue(const Found& found) const noexcept {
+bool Reclaimer::PrecedesItsValue(const Found& found) const noexcept {
   if (Record::KindOf(found.header) != RecordKind::kLarge) return false;
   const SegmentLog& log = table_.log();
   return log.PositionOf(found.record.Piece(found.header, 0).location) >
          log.PositionOf(found.location);
 }
 
-template <class Policy>
-bool Reclaimer<Policy>::Keeps(const Pass& pass, const Found& found,
-                              std::size_t bytes) const noexcept {
+bool Reclaimer::Keeps(const Pass& pass, const Found& found, std::size_t bytes) const noexcept {
   if (pass.compacting) return true;
-  return Policy::Keep(found.slot->frequency()) && pass.copied + bytes <= pass.copy_limit;
+  return policy_.Keeps(found.slot->frequency()) && pass.copied + bytes <= pass.copy_limit;
 }
 
-template <class Policy>
-void Reclaimer<Policy>::Evict(Pass& pass, Partition& partition, std::uint64_t hash,
-                              const Found& found) noexcept {
-  if (observer_ != nullptr && observer_->Wants()) Remember(pass, found);
+void Reclaimer::Evict(Pass& pass, Partition& partition, std::uint64_t hash,
+                      const Found& found) noexcept {
+  if (observer_ != nullptr && observer_->Wants()) Describe(pass, found);
   counters_.evicted_items.fetch_add(1, std::memory_order_relaxed);
   const std::size_t bytes = table_.ItemBytes(found);
   counters_.evicted_bytes.fetch_add(bytes, std::memory_order_relaxed);
@@ -236,16 +237,16 @@ void Reclaimer<Policy>::Evict(Pass& pass, Partition& partition, std::uint64_t ha
     counters_.evicted_with_exptime_items.fetch_add(1, std::memory_order_relaxed);
   counters_.last_evicted_idle_seconds.store(IdleSeconds(found.header, pass.now),
                                             std::memory_order_relaxed);
-  if (Policy::Keep(found.slot->frequency()))
+  if (policy_.Keeps(found.slot->frequency()))
     counters_.evicted_active_items.fetch_add(1, std::memory_order_relaxed);
   if ((found.header & header::kFetched) == 0)
     counters_.evicted_unfetched_items.fetch_add(1, std::memory_order_relaxed);
   table_.Remove(partition, hash, found);
+  if (policy_.LeavesGhost(pass.line)) table_.index().AddGhost(partition, hash);
 }
 
 // The observer is told when the partition is unlocked; by then the item is gone.
-template <class Policy>
-void Reclaimer<Policy>::Remember(Pass& pass, const Found& found) noexcept {
+void Reclaimer::Describe(Pass& pass, const Found& found) noexcept {
   const std::string_view key = found.record.Key(found.header);
   std::memcpy(pass.evicted_key, key.data(), key.size());
   pass.evicted.key = {pass.evicted_key, key.size()};
@@ -257,11 +258,10 @@ void Reclaimer<Policy>::Remember(Pass& pass, const Found& found) noexcept {
 }
 
 // Takes the oldest segment as if to empty it, so that nobody else does, and puts it back.
-template <class Policy>
-std::uint32_t Reclaimer<Policy>::NextIdleSeconds(std::uint32_t now) noexcept {
+std::uint32_t Reclaimer::NextIdleSeconds(std::uint32_t now) noexcept {
   MutexLock lock(mutex_);
   SegmentLog& log = table_.log();
-  const Victim victim = log.PickOldest();
+  const Victim victim = log.PickOldest(policy_.small_percent());
   if (victim.kind == VictimKind::kNone) return 0;
   const std::uint32_t tail = log.segment(victim.segment).tail.load(std::memory_order_relaxed);
   std::uint32_t idle = 0;
@@ -281,22 +281,19 @@ std::uint32_t Reclaimer<Policy>::NextIdleSeconds(std::uint32_t now) noexcept {
 }
 
 // Nothing if it would not be evicted.
-template <class Policy>
-std::optional<std::uint32_t> Reclaimer<Policy>::IdleIfNext(Location location, Record record,
-                                                           std::uint64_t h,
-                                                           std::uint32_t now) noexcept {
+std::optional<std::uint32_t> Reclaimer::IdleIfNext(Location location, Record record,
+                                                   std::uint64_t h, std::uint32_t now) noexcept {
   const RecordKind kind = Record::KindOf(h);
   if (kind == RecordKind::kPadding || kind == RecordKind::kPiece) return std::nullopt;
   const std::uint64_t hash = hasher_.Hash(record.Key(h));
   Partition& partition = table_.PartitionOf(hash);
   SpinLockHolder lock(partition.lock);
   const Found found = table_.FindAt(partition, hash, location, Moment{now, table_.flush().epoch()});
-  if (!found.live() || Policy::Keep(found.slot->frequency())) return std::nullopt;
+  if (!found.live() || policy_.Keeps(found.slot->frequency())) return std::nullopt;
   return IdleSeconds(found.header, now);
 }
 
-template <class Policy>
-bool Reclaimer<Policy>::SweepOne(std::uint32_t now) noexcept {
+bool Reclaimer::SweepOne(std::uint32_t now) noexcept {
   MutexLock lock(mutex_);
   SegmentLog& log = table_.log();
   const std::uint32_t epoch = table_.flush().epoch();
@@ -328,8 +325,7 @@ bool Reclaimer<Policy>::SweepOne(std::uint32_t now) noexcept {
   return true;
 }
 
-template <class Policy>
-void Reclaimer<Policy>::RetireDead() noexcept {
+void Reclaimer::RetireDead() noexcept {
   SegmentLog& log = table_.log();
   for (int i = 0; i < kMaxRetiredPerStep; ++i) {
     const Victim dead = log.PickDead();
@@ -339,9 +335,8 @@ void Reclaimer<Policy>::RetireDead() noexcept {
   }
 }
 
-template <class Policy>
-void Reclaimer<Policy>::SweepRecord(Location location, Record record, std::uint64_t h,
-                                    std::uint32_t now) noexcept {
+void Reclaimer::SweepRecord(Location location, Record record, std::uint64_t h,
+                            std::uint32_t now) noexcept {
   // Most records are neither expired nor flushed: they cost no lock.
   const std::uint32_t exptime = record.Exptime(h);
   const bool expired = exptime != 0 && exptime <= now;
@@ -361,8 +356,5 @@ void Reclaimer<Policy>::SweepRecord(Location location, Record record, std::uint6
   table_.CountReclaimed(partition, found);
   table_.Remove(partition, hash, found);
 }
-
-template class Reclaimer<FifoPolicy>;
-template class Reclaimer<SecondChancePolicy>;
 
 }  // namespace podcache::store

@@ -1,8 +1,8 @@
 // Makes free segments out of full ones, and removes what has expired or was flushed.
 //
-// A mostly dead segment is compacted: what lives moves into another that takes its place in the
-// line, from its newer half to the head. Otherwise the oldest is emptied: items used again are
-// copied to the head, the rest is evicted.
+// A mostly dead segment is compacted: what lives moves into another that takes its place in its
+// line, from the newer half of that to the head. Otherwise the oldest of a line is emptied: items
+// that the policy keeps are copied to the head of the line for that, the rest is evicted.
 //
 // Threads: any; one at a time reclaims (mutex). Lock order: this mutex, then a partition's lock,
 // then the log's mutex. Nobody may come here while holding a partition's lock.
@@ -49,11 +49,11 @@ struct ReclaimCounters {
   std::atomic<std::uint64_t> compacted_segments{0};
 };
 
-template <class Policy>
 class Reclaimer {
  public:
   // `observer` may be null.
-  Reclaimer(ItemTable& table, const KeyHasher& hasher, bool evictions, EvictionObserver* observer);
+  Reclaimer(ItemTable& table, const KeyHasher& hasher, EvictionPolicy policy, bool evictions,
+            EvictionObserver* observer);
 
   // Empties one segment. False when there is none that may be emptied. `now`: seconds.
   bool ReclaimOne(ReclaimReason reason, std::uint32_t now) noexcept EXCLUDES(mutex_);
@@ -71,19 +71,21 @@ class Reclaimer {
   // What is being done to the victim.
   struct Pass {
     std::uint32_t segment = kNoSegment;
+    Line line = Line::kSmall;
     std::uint32_t now = 0;
     bool compacting = false;
+    bool keep_place = false;
     bool shrinking = false;
     std::size_t copied = 0;  // Into the head or by compaction.
     std::size_t copy_limit = 0;
-    LogWriter* writer = nullptr;
+    LogWriter* writer = nullptr;  // Of what moves.
     // What was evicted last, for the observer; its key is kept here.
     EvictedItem evicted;
     char evicted_key[kMaxKeyBytes];
     bool tell = false;
   };
 
-  std::size_t CopyLimit(ReclaimReason reason, std::size_t live_bytes) const noexcept
+  std::size_t CopyLimit(Line line, ReclaimReason reason, std::size_t live_bytes) const noexcept
       REQUIRES(mutex_);
   void SettleCredit(const Pass& pass, std::size_t live_bytes) noexcept REQUIRES(mutex_);
   bool Reclaim(const Victim& victim, ReclaimReason reason, std::uint32_t now) noexcept
@@ -97,23 +99,28 @@ class Reclaimer {
                 std::size_t& needed, std::uint32_t& epoch) noexcept REQUIRES(mutex_);
   std::optional<std::uint32_t> IdleIfNext(Location location, Record record, std::uint64_t h,
                                           std::uint32_t now) noexcept;
+  LogWriter& WriterFor(const Pass& pass) noexcept REQUIRES(mutex_);
+  unsigned FrequencyAfter(const Pass& pass, const Found& found) const noexcept;
   bool PrecedesItsValue(const Found& found) const noexcept;
   bool Keeps(const Pass& pass, const Found& found, std::size_t bytes) const noexcept;
   void Evict(Pass& pass, Partition& partition, std::uint64_t hash, const Found& found) noexcept
       REQUIRES(partition.lock);
-  void Remember(Pass& pass, const Found& found) noexcept;
+  void Describe(Pass& pass, const Found& found) noexcept;
   // What lies dead is used again before fresh memory is.
   void RetireDead() noexcept REQUIRES(mutex_);
   void SweepRecord(Location location, Record record, std::uint64_t h, std::uint32_t now) noexcept;
 
   ItemTable& table_;
   const KeyHasher& hasher_;
+  const EvictionPolicy policy_;
   const bool evictions_;
   EvictionObserver* const observer_;
   ReclaimCounters counters_;
   Mutex mutex_;
   LogWriter head_writer_ GUARDED_BY(mutex_);
+  LogWriter main_writer_ GUARDED_BY(mutex_);
   LogWriter compaction_writer_ GUARDED_BY(mutex_);
+  LogWriter main_compaction_writer_ GUARDED_BY(mutex_);
   // What earlier segments kept less than they might have.
   std::size_t credit_bytes_ GUARDED_BY(mutex_) = 0;
   std::uint32_t sweep_cursor_ GUARDED_BY(mutex_) = 1;

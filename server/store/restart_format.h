@@ -1,7 +1,7 @@
 // What <file>.meta says about the items in a memory file (docs/designs/0006-warm-restart.md).
 //
-//   StateHeader | SegmentEntry each, oldest first | PartitionEntry each | BucketEntry each, in the
-//   order of the partitions
+//   StateHeader | SegmentEntry each, oldest first in its line | PartitionEntry each | BucketEntry
+//   each, in the order of the partitions
 //
 // All in the byte order and with the sizes of the machine; a file of another kind of machine is not
 // read. Whoever changes anything here, the layout of records (item.h) or the meaning of a slot
@@ -15,7 +15,7 @@
 namespace podcache::store {
 
 inline constexpr char kStateMagic[17] = "podcache state\n\0";
-inline constexpr std::uint32_t kStateVersion = 1;
+inline constexpr std::uint32_t kStateVersion = 2;
 inline constexpr std::uint32_t kByteOrder = 0x01020304;
 
 struct StateHeader {
@@ -41,12 +41,11 @@ struct StateHeader {
 
   std::uint32_t segments;
   std::uint32_t used_id_limit;  // Of segments.
-  std::uint32_t opened;         // Segments at the head, so far.
+  std::uint32_t opened[2];      // Segments at the head of each line, so far.
   std::uint32_t flush_epoch;
+  std::uint32_t flush_sweep_pending;
   std::uint64_t next_position;
   std::int64_t flush_due;
-  std::uint32_t flush_sweep_pending;
-  std::uint32_t unused;
   std::uint64_t items;
   std::uint64_t index_bytes;
 };
@@ -61,8 +60,10 @@ struct SegmentEntry {
   std::uint32_t opened;
   std::uint64_t first_position;
   std::uint64_t checksum;  // Of all bytes of the segment.
+  std::uint32_t line;
+  std::uint32_t unused;
 };
-static_assert(sizeof(SegmentEntry) == 40);
+static_assert(sizeof(SegmentEntry) == 48);
 
 struct PartitionEntry {
   std::uint64_t items;
@@ -74,7 +75,7 @@ static_assert(sizeof(PartitionEntry) == 24);
 
 struct BucketEntry {
   std::uint32_t passed;
-  std::uint32_t unused;
+  std::uint32_t ghosts;
   std::uint64_t slots[Bucket::kSlots];
 };
 static_assert(sizeof(BucketEntry) == sizeof(Bucket));

@@ -1,10 +1,11 @@
 // What is known of one segment of the log, beside its memory.
 //
-// Threads: the links, `candidate`, `listed_dead` and the transitions of `state` are under the log's
-// mutex; the rest are atomics.
+// Threads: `line` changes while the segment is free only. The links, `candidate`, `listed_dead` and
+// the transitions of `state` are under the log's mutex; the rest are atomics.
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 
 #include "server/memory/segment_pool.h"
@@ -21,8 +22,13 @@ enum class SegmentState : std::uint8_t {
   kDraining,    // Empty, but a reader still sends from it.
 };
 
+// Which queue it waits in: the one that new items enter, or that of items used again.
+enum class Line : std::uint8_t { kSmall, kMain };
+inline constexpr std::size_t kLines = 2;
+
 struct alignas(64) Segment {
   std::atomic<SegmentState> state{SegmentState::kFree};
+  std::atomic<Line> line{Line::kSmall};
   bool candidate = false;
   bool listed_dead = false;
   std::atomic<std::uint32_t> tail{0};     // Bytes reserved; the whole segment once sealed.
@@ -34,7 +40,7 @@ struct alignas(64) Segment {
   // since.
   std::atomic<std::uint32_t> earliest_exptime{0};
   std::atomic<std::uint32_t> flush_epoch{0};
-  // Place in the line: how many had been opened at the head by then; wraps.
+  // Place in its line: how many had been opened at the head by then; wraps.
   std::atomic<std::uint32_t> opened{0};
   std::uint32_t previous = kNoSegment;
   std::uint32_t next = kNoSegment;

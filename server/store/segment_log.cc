@@ -45,7 +45,7 @@ Reservation SegmentLog::Reserve(Stream stream, std::size_t min_bytes, std::size_
     const std::size_t room = segment_bytes() - current.tail.load(std::memory_order_relaxed);
     if (old || room < min_bytes) SealLocked(open);
   }
-  if (open.id == kNoSegment && !OpenLocked(open, epoch, claim, beside)) return {};
+  if (open.id == kNoSegment && !OpenLocked(stream, epoch, claim, beside)) return {};
   Segment& current = segments_[open.id];
   const std::uint32_t offset = current.tail.load(std::memory_order_relaxed);
   const auto bytes = static_cast<std::uint32_t>(std::min(max_bytes, segment_bytes() - offset));
@@ -84,7 +84,7 @@ void SegmentLog::Pad(std::uint32_t id, std::uint32_t offset, std::uint32_t bytes
   segments_[id].padding.fetch_add(bytes, std::memory_order_relaxed);
 }
 
-bool SegmentLog::OpenLocked(OpenSegment& open, std::uint32_t epoch, Claim claim,
+bool SegmentLog::OpenLocked(Stream stream, std::uint32_t epoch, Claim claim,
                             std::uint32_t beside) noexcept {
   const std::int64_t keep = claim == Claim::kMove ? 0 : kMoveReserve;
   std::uint32_t id = pool_.Take(keep);
@@ -98,9 +98,11 @@ bool SegmentLog::OpenLocked(OpenSegment& open, std::uint32_t epoch, Claim claim,
   fresh.flush_epoch.store(epoch, std::memory_order_relaxed);
   fresh.first_position.store(next_position_, std::memory_order_relaxed);
   next_position_ += segment_bytes() / kUnitBytes;
+  const Line line = store::LineOf(stream);
+  fresh.line.store(line, std::memory_order_relaxed);
   fresh.state.store(SegmentState::kOpen);
   if (beside == kNoSegment) {
-    const std::uint32_t before = opened_.fetch_add(1, std::memory_order_relaxed);
+    const std::uint32_t before = order(line).opened.fetch_add(1, std::memory_order_relaxed);
     fresh.opened.store(before + 1, std::memory_order_relaxed);
     LinkAtEndLocked(id);
   } else {
@@ -109,7 +111,7 @@ bool SegmentLog::OpenLocked(OpenSegment& open, std::uint32_t epoch, Claim claim,
     LinkBeforeLocked(id, beside);
   }
   open_count_.fetch_add(1, std::memory_order_relaxed);
-  open.id = id;
+  open_[static_cast<std::size_t>(stream)].id = id;
   return true;
 }
 
@@ -121,7 +123,7 @@ void SegmentLog::SealLocked(OpenSegment& open) noexcept {
   sealed.tail.store(tail + rest, std::memory_order_relaxed);
   sealed.state.store(SegmentState::kSealed);
   open_count_.fetch_sub(1, std::memory_order_relaxed);
-  sealed_count_.fetch_add(1, std::memory_order_relaxed);
+  CountSealedLocked(open.id, 1);
   if (sealed.dead.load(std::memory_order_relaxed) >= candidate_bytes_) AddCandidateLocked(open.id);
   if (IsDead(open.id)) AddDeadLocked(open.id);
   open.id = kNoSegment;
@@ -165,19 +167,20 @@ void SegmentLog::UnpinReader(std::uint32_t id) noexcept {
   if (holder.state.load() == SegmentState::kDraining && holder.readers.load() == 0) FreeLocked(id);
 }
 
-Victim SegmentLog::PickVictim(bool evict) noexcept {
+Victim SegmentLog::PickVictim(bool evict, std::uint32_t small_percent) noexcept {
   MutexLock lock(mutex_);
   // First those that cost nothing.
   Victim victim{VictimKind::kMostlyDead, PopDeadLocked()};
   if (victim.segment == kNoSegment) victim.segment = PopCandidateLocked();
-  if (victim.segment == kNoSegment && evict) victim = {VictimKind::kOldest, OldestLocked()};
+  if (victim.segment == kNoSegment && evict)
+    victim = {VictimKind::kOldest, OldestLocked(small_percent)};
   if (victim.segment == kNoSegment && !evict) victim = {VictimKind::kMostlyDead, MostDeadLocked()};
   return TakeForReclaimLocked(victim);
 }
 
-Victim SegmentLog::PickOldest() noexcept {
+Victim SegmentLog::PickOldest(std::uint32_t small_percent) noexcept {
   MutexLock lock(mutex_);
-  return TakeForReclaimLocked({VictimKind::kOldest, OldestLocked()});
+  return TakeForReclaimLocked({VictimKind::kOldest, OldestLocked(small_percent)});
 }
 
 Victim SegmentLog::PickDead() noexcept {
@@ -188,7 +191,7 @@ Victim SegmentLog::PickDead() noexcept {
 Victim SegmentLog::TakeForReclaimLocked(Victim victim) noexcept {
   if (victim.segment == kNoSegment) return {};
   segments_[victim.segment].state.store(SegmentState::kReclaiming);
-  sealed_count_.fetch_sub(1, std::memory_order_relaxed);
+  CountSealedLocked(victim.segment, -1U);
   return victim;
 }
 
@@ -206,7 +209,7 @@ bool SegmentLog::Retire(std::uint32_t id) noexcept {
 void SegmentLog::Abandon(std::uint32_t id) noexcept {
   MutexLock lock(mutex_);
   segments_[id].state.store(SegmentState::kSealed);
-  sealed_count_.fetch_add(1, std::memory_order_relaxed);
+  CountSealedLocked(id, 1);
 }
 
 void SegmentLog::FreeLocked(std::uint32_t id) noexcept {
@@ -238,10 +241,12 @@ bool SegmentLog::HoldsOlderThan(std::uint32_t epoch) noexcept {
         segments_[open.id].flush_epoch.load(std::memory_order_relaxed) < epoch)
       SealLocked(open);
   }
-  for (std::uint32_t id = oldest_; id != kNoSegment; id = segments_[id].next) {
-    const Segment& held = segments_[id];
-    if (held.flush_epoch.load(std::memory_order_relaxed) < epoch && held.live_bytes() != 0)
-      return true;
+  for (const Order& line : orders_) {
+    for (std::uint32_t id = line.oldest; id != kNoSegment; id = segments_[id].next) {
+      const Segment& held = segments_[id];
+      if (held.flush_epoch.load(std::memory_order_relaxed) < epoch && held.live_bytes() != 0)
+        return true;
+    }
   }
   return false;
 }
@@ -251,34 +256,40 @@ bool SegmentLog::Settle() noexcept {
   for (OpenSegment& open : open_) {
     if (open.id != kNoSegment) SealLocked(open);
   }
-  for (std::uint32_t id = oldest_; id != kNoSegment;) {
-    const std::uint32_t next = segments_[id].next;
-    if (segments_[id].state.load() != SegmentState::kSealed || !QuiesceLocked(id)) return false;
-    if (IsDead(id)) {
-      UnlinkLocked(id);
-      sealed_count_.fetch_sub(1, std::memory_order_relaxed);
-      FreeLocked(id);
+  for (const Order& line : orders_) {
+    for (std::uint32_t id = line.oldest; id != kNoSegment;) {
+      const std::uint32_t next = segments_[id].next;
+      if (segments_[id].state.load() != SegmentState::kSealed || !QuiesceLocked(id)) return false;
+      if (IsDead(id)) {
+        UnlinkLocked(id);
+        CountSealedLocked(id, -1U);
+        FreeLocked(id);
+      }
+      id = next;
     }
-    id = next;
   }
   return true;
 }
 
 SegmentLog::Place SegmentLog::Save(std::vector<SegmentEntry>& segments) noexcept {
   MutexLock lock(mutex_);
-  for (std::uint32_t id = oldest_; id != kNoSegment; id = segments_[id].next) {
-    const Segment& held = segments_[id];
-    segments.push_back({id, held.dead.load(), held.padding.load(), held.earliest_exptime.load(),
-                        held.flush_epoch.load(), held.opened.load(), held.first_position.load(),
-                        0});
+  Place place{next_position_, {}};
+  for (std::size_t i = 0; i < kLines; ++i) {
+    place.opened[i] = orders_[i].opened.load();
+    for (std::uint32_t id = orders_[i].oldest; id != kNoSegment; id = segments_[id].next) {
+      const Segment& held = segments_[id];
+      segments.push_back({id, held.dead.load(), held.padding.load(), held.earliest_exptime.load(),
+                          held.flush_epoch.load(), held.opened.load(), held.first_position.load(),
+                          0, static_cast<std::uint32_t>(i), 0});
+    }
   }
-  return {next_position_, opened_.load()};
+  return place;
 }
 
 void SegmentLog::Restore(const Place& place, std::span<const SegmentEntry> segments) noexcept {
   MutexLock lock(mutex_);
   next_position_ = place.next_position;
-  opened_.store(place.opened);
+  for (std::size_t i = 0; i < kLines; ++i) orders_[i].opened.store(place.opened[i]);
   for (const SegmentEntry& entry : segments) {
     Segment& held = segments_[entry.id];
     held.tail.store(static_cast<std::uint32_t>(segment_bytes()));
@@ -288,9 +299,10 @@ void SegmentLog::Restore(const Place& place, std::span<const SegmentEntry> segme
     held.flush_epoch.store(entry.flush_epoch);
     held.opened.store(entry.opened);
     held.first_position.store(entry.first_position);
+    held.line.store(entry.line == 0 ? Line::kSmall : Line::kMain);
     held.state.store(SegmentState::kSealed);
     LinkAtEndLocked(entry.id);
-    sealed_count_.fetch_add(1, std::memory_order_relaxed);
+    CountSealedLocked(entry.id, 1);
     dead_bytes_.fetch_add(entry.dead, std::memory_order_relaxed);
     if (entry.dead >= candidate_bytes_) AddCandidateLocked(entry.id);
   }
@@ -353,8 +365,18 @@ std::uint32_t SegmentLog::PopCandidateLocked() noexcept {
   return kNoSegment;
 }
 
-std::uint32_t SegmentLog::OldestLocked() noexcept {
-  for (std::uint32_t id = oldest_; id != kNoSegment; id = segments_[id].next) {
+std::uint32_t SegmentLog::OldestLocked(std::uint32_t small_percent) noexcept {
+  const std::uint64_t small = sealed_segments(Line::kSmall);
+  // With a single line the other one is what a policy before a restart has left.
+  const bool from_small = small_percent == 0
+                              ? sealed_segments(Line::kMain) == 0
+                              : small * 100 > std::uint64_t{sealed_segments()} * small_percent;
+  const std::uint32_t id = OldestLocked(from_small ? Line::kSmall : Line::kMain);
+  return id != kNoSegment ? id : OldestLocked(from_small ? Line::kMain : Line::kSmall);
+}
+
+std::uint32_t SegmentLog::OldestLocked(Line line) noexcept {
+  for (std::uint32_t id = order(line).oldest; id != kNoSegment; id = segments_[id].next) {
     if (segments_[id].state.load(std::memory_order_relaxed) == SegmentState::kSealed &&
         QuiesceLocked(id))
       return id;
@@ -365,13 +387,15 @@ std::uint32_t SegmentLog::OldestLocked() noexcept {
 std::uint32_t SegmentLog::MostDeadLocked() noexcept {
   std::uint32_t best = kNoSegment;
   auto most = static_cast<std::uint32_t>(segment_bytes() / kLastResortDivisor) - 1;
-  for (std::uint32_t id = oldest_; id != kNoSegment; id = segments_[id].next) {
-    const std::uint32_t dead = segments_[id].dead.load(std::memory_order_relaxed);
-    if (dead > most &&
-        segments_[id].state.load(std::memory_order_relaxed) == SegmentState::kSealed &&
-        QuiesceLocked(id)) {
-      best = id;
-      most = dead;
+  for (const Order& line : orders_) {
+    for (std::uint32_t id = line.oldest; id != kNoSegment; id = segments_[id].next) {
+      const std::uint32_t dead = segments_[id].dead.load(std::memory_order_relaxed);
+      if (dead > most &&
+          segments_[id].state.load(std::memory_order_relaxed) == SegmentState::kSealed &&
+          QuiesceLocked(id)) {
+        best = id;
+        most = dead;
+      }
     }
   }
   return best;
@@ -386,11 +410,18 @@ bool SegmentLog::QuiesceLocked(std::uint32_t id) noexcept {
   return quiet.writers.load(std::memory_order_acquire) == 0;
 }
 
+// Under the mutex, so that load and store are one step.
+void SegmentLog::CountSealedLocked(std::uint32_t id, std::uint32_t n) noexcept {
+  std::atomic<std::uint32_t>& sealed = order(LineOf(id)).sealed;
+  sealed.store(sealed.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
+}
+
 void SegmentLog::LinkAtEndLocked(std::uint32_t id) noexcept {
-  segments_[id].previous = newest_;
+  Order& line = order(LineOf(id));
+  segments_[id].previous = line.newest;
   segments_[id].next = kNoSegment;
-  (newest_ == kNoSegment ? oldest_ : segments_[newest_].next) = id;
-  newest_ = id;
+  (line.newest == kNoSegment ? line.oldest : segments_[line.newest].next) = id;
+  line.newest = id;
 }
 
 void SegmentLog::LinkBeforeLocked(std::uint32_t id, std::uint32_t where) noexcept {
@@ -398,13 +429,14 @@ void SegmentLog::LinkBeforeLocked(std::uint32_t id, std::uint32_t where) noexcep
   fresh.next = where;
   fresh.previous = segments_[where].previous;
   segments_[where].previous = id;
-  (fresh.previous == kNoSegment ? oldest_ : segments_[fresh.previous].next) = id;
+  (fresh.previous == kNoSegment ? order(LineOf(id)).oldest : segments_[fresh.previous].next) = id;
 }
 
 void SegmentLog::UnlinkLocked(std::uint32_t id) noexcept {
   const Segment& gone = segments_[id];
-  (gone.previous == kNoSegment ? oldest_ : segments_[gone.previous].next) = gone.next;
-  (gone.next == kNoSegment ? newest_ : segments_[gone.next].previous) = gone.previous;
+  Order& line = order(LineOf(id));
+  (gone.previous == kNoSegment ? line.oldest : segments_[gone.previous].next) = gone.next;
+  (gone.next == kNoSegment ? line.newest : segments_[gone.next].previous) = gone.previous;
 }
 
 }  // namespace podcache::store

@@ -1,5 +1,5 @@
 // The order of things: segments that are open for writing, those that wait for eviction (oldest
-// first), and the choice of the next to be reclaimed.
+// first, in two lines), and the choice of the next to be reclaimed.
 //
 // Writers reserve room in an open segment, in chunks, through LogWriter. A segment with outstanding
 // reservations is never reclaimed; one from which a reader sends is reclaimed last and reused only
@@ -29,9 +29,16 @@ class LogWriter;
 struct SegmentEntry;
 
 enum class Stream : std::uint8_t {
-  kHead,        // New items and those given a second chance.
-  kCompaction,  // Items moved out of mostly dead segments: they keep their place in the line.
+  kHead,  // New items; those given a second chance, too, if there is only one line.
+  kMain,  // Items used again.
+  // Items moved out of mostly dead segments of either line: they keep their place.
+  kCompaction,
+  kMainCompaction,
 };
+inline constexpr std::size_t kStreams = 4;
+constexpr Line LineOf(Stream stream) noexcept {
+  return stream == Stream::kMain || stream == Stream::kMainCompaction ? Line::kMain : Line::kSmall;
+}
 
 // Who asks for a new segment, hence how far down the free ones may go.
 enum class Claim : std::uint8_t {
@@ -58,8 +65,9 @@ class SegmentLog {
  public:
   // Segments kept free for moving items out of others.
   static constexpr std::int64_t kMoveReserve = 2;
-  // A place in the line is late when this part of all segments was opened after it.
+  // A place is late when this part of all segments, or this part of its line, was opened after it.
   static constexpr std::uint32_t kLateDivisor = 16;
+  static constexpr std::uint32_t kLateLineDivisor = 4;
   static constexpr std::uint32_t kMinLate = 2;
 
   explicit SegmentLog(memory::SegmentPool& pool);
@@ -104,11 +112,13 @@ class SegmentLog {
   // Whether what is written there now would leave much sooner than what others write: so much was
   // opened since.
   bool IsLate(std::uint32_t segment) const noexcept {
-    return OpenedSince(segment) > std::max(kMinLate, sealed_segments() / kLateDivisor);
+    const std::uint32_t part =
+        std::min(sealed_segments() / kLateDivisor, SealedBeside(segment) / kLateLineDivisor);
+    return OpenedSince(segment) > std::max(kMinLate, part);
   }
-  // Whether its place is in the newer half of the line.
+  // Whether its place is in the newer half of its line.
   bool IsRecent(std::uint32_t segment) const noexcept {
-    return OpenedSince(segment) < sealed_segments() / 2;
+    return OpenedSince(segment) < SealedBeside(segment) / 2;
   }
 
   // A record nobody can find any more.
@@ -118,9 +128,10 @@ class SegmentLog {
   void PinReader(std::uint32_t segment) noexcept { segments_[segment].readers.fetch_add(1); }
   void UnpinReader(std::uint32_t segment) noexcept;
 
-  // Chooses what to reclaim and marks it so; the caller is the only one that reclaims.
-  Victim PickVictim(bool evict) noexcept;
-  Victim PickOldest() noexcept;
+  // Chooses what to reclaim and marks it so; the caller is the only one that reclaims. The oldest
+  // is that of the first line if that has more than `small_percent` of all segments.
+  Victim PickVictim(bool evict, std::uint32_t small_percent) noexcept;
+  Victim PickOldest(std::uint32_t small_percent) noexcept;
   // One in which nothing lives.
   Victim PickDead() noexcept;
   // The victim holds nothing any more. True if its memory is free at once.
@@ -136,10 +147,10 @@ class SegmentLog {
   // When nobody writes any more: seals what is open, closes what idle writers hold, frees what is
   // dead. False if a segment is still read or written.
   bool Settle() noexcept;
-  // All segments, oldest first, once settled. `Place` is of the log itself.
+  // All segments, oldest first, line by line, once settled. `Place` is of the log itself.
   struct Place {
     std::uint64_t next_position = 0;
-    std::uint32_t opened = 0;
+    std::array<std::uint32_t, kLines> opened{};
   };
   Place Save(std::vector<SegmentEntry>& segments) noexcept;
   // Before anybody uses the log. The pool has adopted the segments.
@@ -152,7 +163,13 @@ class SegmentLog {
     return open_count_.load(std::memory_order_relaxed);
   }
   std::uint32_t sealed_segments() const noexcept {
-    return sealed_count_.load(std::memory_order_relaxed);
+    return sealed_segments(Line::kSmall) + sealed_segments(Line::kMain);
+  }
+  std::uint32_t sealed_segments(Line line) const noexcept {
+    return order(line).sealed.load(std::memory_order_relaxed);
+  }
+  Line LineOf(std::uint32_t segment) const noexcept {
+    return segments_[segment].line.load(std::memory_order_relaxed);
   }
   std::uint64_t dead_bytes() const noexcept { return dead_bytes_.load(std::memory_order_relaxed); }
 
@@ -160,13 +177,25 @@ class SegmentLog {
   struct OpenSegment {
     std::uint32_t id = kNoSegment;
   };
+  // A line; its ends are under the mutex.
+  struct Order {
+    std::atomic<std::uint32_t> opened{0};  // At the head, so far; wraps.
+    std::atomic<std::uint32_t> sealed{0};
+    std::uint32_t oldest = kNoSegment;
+    std::uint32_t newest = kNoSegment;
+  };
 
+  Order& order(Line line) noexcept { return orders_[static_cast<std::size_t>(line)]; }
+  const Order& order(Line line) const noexcept { return orders_[static_cast<std::size_t>(line)]; }
   std::uint32_t OpenedSince(std::uint32_t segment) const noexcept {
-    return opened_.load(std::memory_order_relaxed) -
+    return order(LineOf(segment)).opened.load(std::memory_order_relaxed) -
            segments_[segment].opened.load(std::memory_order_relaxed);
   }
-  bool OpenLocked(OpenSegment& open, std::uint32_t epoch, Claim claim,
-                  std::uint32_t beside) noexcept REQUIRES(mutex_);
+  std::uint32_t SealedBeside(std::uint32_t segment) const noexcept {
+    return sealed_segments(LineOf(segment));
+  }
+  bool OpenLocked(Stream stream, std::uint32_t epoch, Claim claim, std::uint32_t beside) noexcept
+      REQUIRES(mutex_);
   void SealLocked(OpenSegment& open) noexcept REQUIRES(mutex_);
   void Pad(std::uint32_t segment, std::uint32_t offset, std::uint32_t bytes) noexcept;
   void AddCandidateLocked(std::uint32_t segment) noexcept REQUIRES(mutex_);
@@ -175,10 +204,12 @@ class SegmentLog {
   bool IsDead(std::uint32_t segment) const noexcept { return segments_[segment].live_bytes() == 0; }
   bool QuiesceLocked(std::uint32_t segment) noexcept REQUIRES(mutex_);
   std::uint32_t PopCandidateLocked() noexcept REQUIRES(mutex_);
-  std::uint32_t OldestLocked() noexcept REQUIRES(mutex_);
+  std::uint32_t OldestLocked(std::uint32_t small_percent) noexcept REQUIRES(mutex_);
+  std::uint32_t OldestLocked(Line line) noexcept REQUIRES(mutex_);
   std::uint32_t MostDeadLocked() noexcept REQUIRES(mutex_);
   // None stays none.
   Victim TakeForReclaimLocked(Victim victim) noexcept REQUIRES(mutex_);
+  void CountSealedLocked(std::uint32_t segment, std::uint32_t n) noexcept REQUIRES(mutex_);
   void LinkAtEndLocked(std::uint32_t segment) noexcept REQUIRES(mutex_);
   void LinkBeforeLocked(std::uint32_t segment, std::uint32_t where) noexcept REQUIRES(mutex_);
   void UnlinkLocked(std::uint32_t segment) noexcept REQUIRES(mutex_);
@@ -187,15 +218,12 @@ class SegmentLog {
   memory::SegmentPool& pool_;
   Segment* segments_;
   const std::uint32_t candidate_bytes_;
-  std::atomic<std::uint32_t> opened_{0};  // At the head, so far; wraps.
   std::atomic<std::uint32_t> open_count_{0};
-  std::atomic<std::uint32_t> sealed_count_{0};
   std::atomic<std::uint64_t> dead_bytes_{0};  // Of all segments that are not free.
   Mutex mutex_;
-  std::array<OpenSegment, 2> open_ GUARDED_BY(mutex_);
+  std::array<Order, kLines> orders_;
+  std::array<OpenSegment, kStreams> open_ GUARDED_BY(mutex_);
   std::uint64_t next_position_ GUARDED_BY(mutex_);
-  std::uint32_t oldest_ GUARDED_BY(mutex_) = kNoSegment;
-  std::uint32_t newest_ GUARDED_BY(mutex_) = kNoSegment;
   std::uint32_t first_candidate_ GUARDED_BY(mutex_) = kNoSegment;
   std::uint32_t last_candidate_ GUARDED_BY(mutex_) = kNoSegment;
   std::uint32_t first_dead_ GUARDED_BY(mutex_) = kNoSegment;

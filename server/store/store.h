@@ -28,6 +28,7 @@
 #include "server/memory/allocation_gate.h"
 #include "server/metrics/worker_counters.h"
 #include "server/store/eviction_observer.h"
+#include "server/store/eviction_policy.h"
 #include "server/store/item_read.h"
 #include "server/store/key.h"
 #include "server/store/scan.h"
@@ -52,6 +53,7 @@ struct StoreOptions {
   // Largest value plus key that is accepted; protocol.md 1 allows a tolerance of 1 KiB either way.
   std::uint64_t max_item_size_bytes = 1ULL << 20;
   bool evictions = true;
+  EvictionKind eviction = EvictionKind::kS3Fifo;
   bool cas = true;
   // Segments of the size of a large page, if the limit is not too small for that.
   bool large_pages = false;

@@ -89,7 +89,8 @@ StoreImpl::StoreImpl(const StoreOptions& options, const Clock& clock, const Stor
       index_(layout_.partitions, budget_, gate_),
       table_(index_, log_, flush_),
       hasher_(hash_seed),
-      reclaimer_(table_, hasher_, options.evictions, options.eviction_observer) {}
+      reclaimer_(table_, hasher_, EvictionPolicy(options.eviction), options.evictions,
+                 options.eviction_observer) {}
 
 StoreImpl::~StoreImpl() { StopMaintenance(); }
 

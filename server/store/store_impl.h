@@ -131,7 +131,7 @@ class StoreImpl {
   FlushState flush_;
   ItemTable table_;
   const KeyHasher hasher_;
-  Reclaimer<SecondChancePolicy> reclaimer_;
+  Reclaimer reclaimer_;
 
   RestartReport restart_report_;
 

@@ -1,6 +1,7 @@
 // How a store begins with what another process left behind, and how it leaves it.
 //
 // Threads: one; nobody else uses the store yet, or any more.
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -103,7 +104,7 @@ bool StoreImpl::Restore(SavedState& state) {
   taken.reserve(state.segments.size());
   for (const SegmentEntry& entry : state.segments) taken.push_back(entry.id);
   if (!pool_.Adopt(header.used_id_limit, taken) || !RestoreIndex(state)) return false;
-  log_.Restore({header.next_position, header.opened}, state.segments);
+  log_.Restore({header.next_position, {header.opened[0], header.opened[1]}}, state.segments);
   flush_.Restore({header.flush_epoch, header.flush_due, header.flush_sweep_pending != 0});
   return files_->Consume();
 }
@@ -121,6 +122,7 @@ bool StoreImpl::RestoreIndex(SavedState& state) {
       BucketEntry saved;
       if (!state.reader->Next(saved)) return false;
       buckets[b].AddPassed(saved.passed);
+      buckets[b].ghosts = Ghosts(saved.ghosts);
       for (unsigned s = 0; s < Bucket::kSlots; ++s) {
         if (saved.slots[s] == Slot::kEmpty) continue;
         if (!IsSound(saved.slots[s], log_, used_id_limit)) return false;
@@ -187,7 +189,7 @@ bool StoreImpl::SaveState() {
   const SegmentLog::Place place = log_.Save(segments);
   header.segments = static_cast<std::uint32_t>(segments.size());
   header.next_position = place.next_position;
-  header.opened = place.opened;
+  std::copy(place.opened.begin(), place.opened.end(), header.opened);
   SumSegments(pool_, segments);
   if (!files_->data().Sync()) return false;
 
@@ -203,7 +205,7 @@ bool StoreImpl::SaveState() {
     Partition& partition = index_.partition(i);
     const BucketArray array = partition.array();
     for (std::uint32_t b = 0; b < array.count(); ++b) {
-      BucketEntry entry{array[b].passed.load(), 0, {}};
+      BucketEntry entry{array[b].passed.load(), array[b].ghosts.word(), {}};
       for (unsigned s = 0; s < Bucket::kSlots; ++s) entry.slots[s] = array[b].slots[s].word();
       writer.Append(entry);
     }

@@ -29,6 +29,8 @@ struct ModelFigures {
   double expired_share = 0;
 };
 
+inline constexpr unsigned kMaxTtlClasses = 16;
+
 // How the cache is made up. What a model does not have it ignores.
 struct ModelPlan {
   std::uint64_t capacity_bytes = std::uint64_t{64} << 20;
@@ -45,6 +47,7 @@ struct ModelPlan {
   unsigned window = 1;               // Main segments of which the coldest is taken.
   unsigned kept_percent = 75;        // Of what lives in reclaimed segments, on average.
   bool reset = false;                // Uses of a kept item are forgotten, not lowered by one.
+  unsigned ttl_classes = 0;          // Segments for items that live about equally long.
   double sweep_seconds = 0;          // Between looks for expired items; 0: never.
 };
 

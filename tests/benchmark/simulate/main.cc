@@ -74,6 +74,9 @@ void AddModel(CLI::App& app, Settings& settings) {
   add("--kept", plan.kept_percent, "of what lives in reclaimed segments at most, per cent")
       ->check(CLI::Range(0, 95));
   app.add_flag("--reset", plan.reset, "uses of a kept item are forgotten");
+  add("--ttl-classes", plan.ttl_classes,
+      "of items that expire, each in segments of its own; 0: none")
+      ->check(CLI::Range(0U, kMaxTtlClasses));
   add("--sweep", plan.sweep_seconds, "seconds between looks for expired items; 0: never");
 }
 

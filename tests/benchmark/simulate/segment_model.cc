@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <deque>
 #include <unordered_map>
+#include <utility>
 
 #include "tests/benchmark/simulate/ghost_model.h"
 #include "tests/benchmark/simulate/model_item.h"
@@ -80,7 +82,8 @@ class SegmentModel final : public CacheModel {
   }
 
  private:
-  // New items; promoted and kept ones; compaction of either queue.
+  // New items; promoted and kept ones; compaction of either queue. Each has a segment open for
+  // every class of times to live.
   enum Stream : unsigned { kNew, kKept, kCompactSmall, kCompactMain, kStreams };
 
   bool has_main() const { return plan_.small_share > 0; }
@@ -166,9 +169,9 @@ class SegmentModel final : public CacheModel {
   // `beside`: whose place in the line a new segment takes.
   void Append(Stream stream, std::uint64_t key, std::uint32_t bytes, double expires, Held& held,
               std::uint32_t beside = 0) {
-    std::uint32_t& open = open_[stream];
-    if (open != 0 && segments_[open].tail + bytes > segment_bytes_) Seal(stream);
-    if (open == 0) Open(stream, beside);
+    std::uint32_t& open = open_[stream][ClassOf(expires - now_)];
+    if (open != 0 && segments_[open].tail + bytes > segment_bytes_) Seal(open);
+    if (open == 0) open = Open(stream, beside);
     ModelSegment& segment = segments_[open];
     held.segment = open;
     held.at = static_cast<std::uint32_t>(segment.records.size());
@@ -179,13 +182,18 @@ class SegmentModel final : public CacheModel {
     segment.live += bytes;
     segment.earliest_expiry = std::min(segment.earliest_expiry, expires);
   }
-  void Seal(Stream stream) {
-    const std::uint32_t id = open_[stream];
-    open_[stream] = 0;
+  // 0: never expires. Then each class lives four times as long as the one before, from 16 seconds.
+  std::size_t ClassOf(double seconds) const {
+    if (plan_.ttl_classes == 0 || std::isinf(seconds)) return 0;
+    const double step = std::floor(std::log2(std::max(seconds, 1.0)) / 2) - 1;
+    return static_cast<std::size_t>(std::clamp(step, 1.0, static_cast<double>(plan_.ttl_classes)));
+  }
+  void Seal(std::uint32_t& open) {
+    const std::uint32_t id = std::exchange(open, 0);
     segments_[id].sealed = true;
     NoteDead(id);
   }
-  void Open(Stream stream, std::uint32_t beside) {
+  std::uint32_t Open(Stream stream, std::uint32_t beside) {
     const std::uint32_t id = free_.back();
     free_.pop_back();
     ModelSegment& segment = segments_[id];
@@ -195,7 +203,7 @@ class SegmentModel final : public CacheModel {
     segment.queue = main && has_main() ? kMain : kSmall;
     std::deque<std::uint32_t>& line = lines_[segment.queue];
     line.insert(beside == 0 ? line.end() : std::find(line.begin(), line.end(), beside), id);
-    open_[stream] = id;
+    return id;
   }
 
   // Segments that the budget leaves beside the index.
@@ -367,7 +375,7 @@ class SegmentModel final : public CacheModel {
   std::vector<std::uint32_t> free_;
   std::deque<std::uint32_t> lines_[kQueues];  // Oldest first.
   std::deque<std::uint32_t> candidates_;
-  std::uint32_t open_[kStreams] = {};
+  std::uint32_t open_[kStreams][kMaxTtlClasses + 1] = {};
   std::unordered_map<std::uint64_t, Held> held_;
   GhostModel ghosts_;
   std::uint64_t credit_ = 0;

@@ -164,6 +164,7 @@ TEST(Options, RefusesInOneLineThatNamesTheOption) {
       {{"-o", "hashpower=33"}, "hashpower"},
       {{"-o", "hash_algorithm=md5"}, "hash_algorithm"},
       {{"-o", "tail_repair_time=9"}, "tail_repair_time"},
+      {{"-o", "eviction_policy=lru"}, "\"lru\" is not one of s3fifo, second_chance, fifo"},
       {{"-o", "slab_automove=3"}, "slab_automove"},
       {{"-o", "slab_automove_window=2"}, "slab_automove_window"},
       {{"-o", "slab_chunk_max=1025"}, "slab_chunk_max"},
@@ -316,6 +317,16 @@ TEST(Options, AcceptsWhatIsWithoutEffect) {
   EXPECT_EQ(parsed.options.settings.chunk_size, 96U);
   EXPECT_EQ(parsed.options.settings.slab_automove, 2);
   EXPECT_EQ(parsed.options.settings.hash_algorithm, "jenkins");
+}
+
+TEST(Options, TheEvictionPolicy) {
+  EXPECT_EQ(Parse({}).options.eviction, store::EvictionKind::kS3Fifo);
+  const auto with = [](const std::string& name) {
+    return Parse({"-o", "eviction_policy=" + name}).options.eviction;
+  };
+  EXPECT_EQ(with("second_chance"), store::EvictionKind::kSecondChance);
+  EXPECT_EQ(with("fifo"), store::EvictionKind::kFifo);
+  EXPECT_EQ(with("s3fifo"), store::EvictionKind::kS3Fifo);
 }
 
 // Several settings by one word; what is given behind it wins. Values as memcached 1.6.45 shows

@@ -57,6 +57,49 @@ TEST_F(IndexTest, SlotKeepsItsParts) {
   EXPECT_EQ(slot.frequency(), 0u);
 }
 
+TEST_F(IndexTest, GhostsAreTheLastFourAndTakenOnce) {
+  Ghosts ghosts;
+  EXPECT_TRUE(ghosts.empty());
+  EXPECT_FALSE(ghosts.Take(1));
+  for (const std::uint32_t print : {1U, 2U, 3U, 255U, 5U}) ghosts.Add(print);
+  EXPECT_FALSE(ghosts.Take(1));
+  EXPECT_TRUE(ghosts.Take(3));
+  EXPECT_FALSE(ghosts.Take(3));
+  ghosts.Add(6);
+  for (const std::uint32_t print : {2U, 5U, 6U, 255U}) EXPECT_TRUE(ghosts.Take(print)) << print;
+  EXPECT_TRUE(ghosts.empty());
+  // None looks like no ghost.
+  EXPECT_NE(Ghosts::PrintOf(0), 0U);
+  EXPECT_EQ(Ghosts::PrintOf(~std::uint64_t{0}), Ghosts::kMask);
+}
+
+// A key with a ghost counts as used when it is entered, others do not.
+TEST_F(IndexTest, AnEntryWithAGhostCountsAsUsed) {
+  Index index(1, budget_, gate_);
+  const auto frequency = [&](std::uint64_t hash) {
+    return With(index, hash, [&](Partition& p) NO_THREAD_SAFETY_ANALYSIS {
+      return index.Find(p, hash, [&](Location) { return true; })->frequency();
+    });
+  };
+  const std::uint64_t known = 0x0700'0000'0000'1234;
+  const std::uint64_t other = 0x0900'0000'0000'1234;
+  ASSERT_TRUE(Insert(index, known, 1));
+  EXPECT_EQ(frequency(known), 0U);
+  Remove(index, known, 1);
+  With(index, known, [&](Partition& p) NO_THREAD_SAFETY_ANALYSIS {
+    index.AddGhost(p, known);
+    return 0;
+  });
+  ASSERT_TRUE(Insert(index, other, 2));
+  EXPECT_EQ(frequency(other), 0U);
+  Remove(index, other, 2);
+  ASSERT_TRUE(Insert(index, known, 3));
+  EXPECT_EQ(frequency(known), 1U);
+  Remove(index, known, 3);
+  ASSERT_TRUE(Insert(index, known, 4));
+  EXPECT_EQ(frequency(known), 0U);
+}
+
 TEST_F(IndexTest, GrowsAndShrinksWithItsEntries) {
   Index index(4, budget_, gate_);
   constexpr std::uint64_t kEntries = 100'000;

@@ -131,5 +131,36 @@ INSTANTIATE_TEST_SUITE_P(Sizes, FillTest,
                                            FillCase{256, 20, 128, 45}, FillCase{256, 24, 600, 80},
                                            FillCase{8, 20, 128, 60}));
 
+// A steady mix of times to live, nobody reads: what has expired and is still held, in per cent of
+// all, each second just before the sweep.
+TEST_F(StoreMemoryTest, WhatHasExpiredIsHardlyHeld) {
+  StoreOptions options = SmallOptions();
+  options.memory_limit_bytes = 64 << 20;
+  Open(options);
+  constexpr std::uint64_t kTtls[] = {10, 60, 300, 3600};
+  constexpr std::uint64_t kEach = 50;  // A second.
+  constexpr std::uint64_t kSeconds = 900;
+  std::uint64_t next = 0;
+  for (std::uint64_t second = 1; second <= kSeconds; ++second) {
+    std::uint64_t live = 0;
+    for (const std::uint64_t ttl : kTtls) {
+      const std::int64_t exptime = now() + static_cast<std::int64_t>(ttl);
+      for (std::uint64_t i = 0; i < kEach; ++i)
+        ASSERT_EQ(client().Set(KeyOf(next++, 24), std::string(200, 'v'), 0, exptime),
+                  StoreStatus::kStored);
+      live += kEach * std::min(second, ttl - 1);
+    }
+    clock_.Advance(std::chrono::seconds(1));
+    if (second > 400) {
+      const std::uint64_t held = store().stats().items;
+      ASSERT_GE(held, live);
+      ASSERT_LE((held - live) * 100, held * 2) << second;
+    }
+    Maintain();
+  }
+  EXPECT_EQ(store().stats().evicted_items, 0U);
+  EXPECT_GT(store().stats().expired_items, kEach * 3 * 500);
+}
+
 }  // namespace
 }  // namespace podcache::store
