@@ -57,9 +57,12 @@ void ForAll(std::size_t count, const Work& work) {
 
 std::unique_ptr<RestartFiles> RestartFiles::Open(const std::string& path, std::string& error) {
   std::unique_ptr<RestartFiles> files(new RestartFiles(path, path + ".meta"));
-  for (const std::string& name : {files->meta_path_, files->meta_path_ + ".new"}) {
+  const std::string new_path = files->meta_path_ + ".new";
+  for (const std::string& name : {files->meta_path_, new_path}) {
     std::string reason;
-    if (StateReader(name, reason).kind() != StateKind::kForeign) continue;
+    const StateKind kind = StateReader(name, reason).kind();
+    // One that is still to be written may be empty: if we died just then.
+    if (kind != StateKind::kForeign && (kind != StateKind::kEmpty || name == new_path)) continue;
     error = name + " " + reason;
     return nullptr;
   }

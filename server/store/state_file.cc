@@ -126,6 +126,10 @@ StateKind StateReader::Examine(std::string& reason) {
     reason = "is not a regular file";
     return StateKind::kForeign;
   }
+  if (bytes == 0) {
+    reason = "is empty, which podcached never leaves it; it is left as it is";
+    return StateKind::kEmpty;
+  }
   const std::size_t head = std::min<std::uint64_t>(bytes, sizeof header_);
   const std::size_t magic = std::min(head, sizeof header_.magic);
   if (!stream_.Read(&header_, head, 0) || std::memcmp(header_.magic, kStateMagic, magic) != 0) {

@@ -71,6 +71,7 @@ class StateWriter {
 
 enum class StateKind : std::uint8_t {
   kNone,
+  kEmpty,     // A file without a byte: nobody can say whose it is.
   kForeign,   // Somebody else's file, or none that could be looked at.
   kDoubtful,  // Ours, but not to be believed.
   kGood,      // Header and checksums are right.

@@ -116,7 +116,7 @@ TEST_F(RestartDoubtTest, EveryLengthOfTheStateIsNoticed) {
   };
   const std::size_t whole = std::filesystem::file_size(meta_);
   expect_doubtful(whole + 1);
-  for (std::size_t length = whole; length-- > 0;) ASSERT_NO_FATAL_FAILURE(expect_doubtful(length));
+  for (std::size_t length = whole; length-- > 1;) ASSERT_NO_FATAL_FAILURE(expect_doubtful(length));
 }
 
 TEST_F(RestartDoubtTest, EveryFlippedByteOfTheStateIsNoticed) {
@@ -143,7 +143,7 @@ TEST_F(RestartDoubtTest, EveryFlippedByteOfTheStateIsNoticed) {
 TEST_F(RestartDoubtTest, StatesThatAreCutShortBeginEmpty) {
   const std::string whole = ReadFile(meta_);
   const std::string items = ReadFile(file_);
-  for (const std::size_t length : {std::size_t{0}, std::size_t{7}, sizeof(StateHeader) - 1,
+  for (const std::size_t length : {std::size_t{1}, std::size_t{7}, sizeof(StateHeader) - 1,
                                    sizeof(StateHeader), whole.size() / 2, whole.size() - 1}) {
     SCOPED_TRACE(length);
     Kill();
@@ -235,6 +235,18 @@ TEST_F(ForeignFileTest, SomebodyElsesFile) {
 TEST_F(ForeignFileTest, SomebodyElsesState) {
   WriteFile(meta_, "x");
   ExpectLeftAlone("not a state file");
+}
+
+// As memcached does.
+TEST_F(ForeignFileTest, AnEmptyState) {
+  WriteFile(meta_, "");
+  ExpectLeftAlone("is empty");
+}
+
+TEST_F(ForeignFileTest, KilledBeforeTheFirstByteOfTheState) {
+  std::filesystem::remove(meta_);
+  WriteFile(meta_ + ".new", "");
+  ExpectCold("did not end gracefully");
 }
 
 TEST_F(ForeignFileTest, SomebodyElsesNewState) {
