@@ -163,6 +163,7 @@ void MetaCommand::Debug(const MetaRequest& request, OutputBuffer& output) {
   read.key = session_.MakeKey(request.key);
   events_.Lookup(read.key);
   read.counts_as_use = false;
+  read.may_win = false;
   read.want_cas = true;
   read.want_item_bytes = true;
   DebugSink sink;

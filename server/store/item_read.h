@@ -63,6 +63,8 @@ struct DetailedRead {
   bool want_cas = false;
   // False: leaves no trace in what decides about eviction, nor in `fetched` and `idle_seconds`.
   bool counts_as_use = true;
+  // False: who only looks is not asked to renew a stale item; the next reader is.
+  bool may_win = true;
   // The value is left out if the item has this CAS id.
   bool skip_known = false;
   bool set_exptime = false;

@@ -19,7 +19,7 @@ void JudgeLease(std::uint64_t header, std::int64_t exptime, const DetailedRead& 
     meta.won = Lease::kVivify;
   } else if ((header & header::kLeased) != 0) {
     meta.held = HeldLease(meta);
-  } else if (meta.stale) {
+  } else if (meta.stale && read.may_win) {
     meta.won = Lease::kStale;
   } else if (read.recache && exptime != kNeverExpires && exptime < read.recache_before) {
     meta.won = Lease::kRecache;

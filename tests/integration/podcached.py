@@ -7,15 +7,19 @@ import json
 import os
 import re
 import shutil
-import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import threading
 import time
 import unittest
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(TOP, "tools/lib"))
+
+from child_server import ChildServer, free_port  # noqa: E402
+
 PODCACHED = os.environ.get("PODCACHED", os.path.join(TOP, "build/dev/bin/podcached"))
 PODCACHECTL = os.environ.get("PODCACHECTL", os.path.join(os.path.dirname(PODCACHED), "podcachectl"))
 SANITIZED = bool(os.environ.get("PODCACHE_SANITIZED"))
@@ -27,12 +31,6 @@ SANITIZER_REPORT = re.compile(r"Sanitizer: |^\S+: runtime error: ", re.M)
 
 needs_side_doors = unittest.skipIf(CORE_ONLY, "built without HTTP and gRPC")
 needs_real_memory = unittest.skipIf(SANITIZED, "memory of a sanitized build says nothing")
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def wait_until(condition, what, seconds=WAIT_SECONDS):
@@ -145,19 +143,18 @@ class Server:
             command += ["-p", "-1"]
         command.append("--http-listen=127.0.0.1:%d" % self.http_port if http else "--http-listen=off")
         command.append("--admin-listen=unix:" + self.admin_socket if admin else "--admin-listen=off")
-        self.log = open(os.path.join(self.folder, "log"), "w+")
         environment = dict(os.environ, MEMCACHED_PORT_FILENAME=self.port_file)
         environment.pop("PODCACHE_POD_CONFIG", None)
         environment.update(env or {})
         self.clients = []
-        self.process = subprocess.Popen(command + list(options), env=environment, stderr=self.log,
-                                        preexec_fn=before_exec)
+        self.child = ChildServer(command + list(options), env=environment, preexec_fn=before_exec)
+        self.process = self.child.process
         if wait:
-            wait_until(lambda: self.process.poll() is not None or os.path.exists(self.port_file), "the server's port file")
-            if self.process.poll() is not None:
-                errors = self.errors()
+            try:
+                self.child.wait_until(lambda: os.path.exists(self.port_file), "port file", WAIT_SECONDS)
+            except RuntimeError as failure:
                 self.__exit__()
-                raise AssertionError("the server ended: " + errors)
+                raise AssertionError(str(failure)) from None
 
     def __enter__(self):
         return self
@@ -165,23 +162,15 @@ class Server:
     def __exit__(self, *unused):
         for client in self.clients:
             client.close()
-        if self.process.poll() is None:
-            self.process.send_signal(signal.SIGTERM)
-            try:
-                self.process.wait(WAIT_SECONDS)
-            except subprocess.TimeoutExpired:
-                self.process.kill()
-                self.process.wait()
-                raise AssertionError("the server did not end on SIGTERM")
-        report = self.errors()
-        self.log.close()
+        _, report = self.child.stop(WAIT_SECONDS)
         shutil.rmtree(self.folder, ignore_errors=True)
+        if self.child.killed:
+            raise AssertionError("the server did not end on SIGTERM: " + report)
         if SANITIZER_REPORT.search(report):
             raise AssertionError("the server's sanitizer found something:\n" + report)
 
     def errors(self):
-        with open(os.path.join(self.folder, "log")) as log:
-            return log.read()
+        return self.child.said()
 
     def ports(self):
         with open(self.port_file) as ports:

@@ -2,11 +2,10 @@
 import os
 import select
 import shutil
-import signal
-import socket
-import subprocess
 import tempfile
 import time
+
+from child_server import ChildServer, connect
 
 from . import names
 
@@ -23,47 +22,29 @@ class Server:
         self.name = name
         self.folder = tempfile.mkdtemp(prefix="podcache-differential-")
         self.path = os.path.join(self.folder, "socket")
-        self.log = open(os.path.join(self.folder, "log"), "w")
         # Memory enough that nothing is evicted; one thread, so that what was sent first is done first.
-        options = ["-m", "1024", "-t", "1", "-s", self.path]
-        self.process = subprocess.Popen(command + options, stderr=self.log)
-        end = time.monotonic() + 60
-        while True:
-            try:
-                self.connect().close()
-                return
-            except OSError:
-                if self.process.poll() is not None or time.monotonic() > end:
-                    self.stop()
-                    raise SystemExit("%s does not start" % name)
-                time.sleep(0.02)
+        self.child = ChildServer(command + ["-m", "1024", "-t", "1", "-s", self.path])
+        try:
+            self.child.wait_listening(self.path)
+        except BaseException:
+            self.stop()
+            raise
 
     def connect(self):
-        connection = socket.socket(socket.AF_UNIX)
-        connection.settimeout(5)
-        connection.connect(self.path)
-        return connection
+        return connect(self.path, timeout=5)
 
     def errors(self):
-        with open(self.log.name, errors="replace") as log:
-            return log.read()[-4000:]
+        return self.child.said()[-4000:]
 
     def alive(self):
-        return self.process.poll() is None
+        return self.child.alive()
 
     def stop(self):
-        if self.alive():
-            self.process.send_signal(signal.SIGTERM)
-            try:
-                self.process.wait(30)
-            except subprocess.TimeoutExpired:
-                self.process.kill()
-                self.process.wait()
-        if self.process.returncode:
-            print("%s ended with %d: %s" % (self.name, self.process.returncode, self.errors()))
-        self.log.close()
+        code, said = self.child.stop()
+        if code:
+            print("%s ended with %d: %s" % (self.name, code, said[-4000:]))
         shutil.rmtree(self.folder, ignore_errors=True)
-        return self.process.returncode
+        return code
 
 
 class Conversation:

@@ -1,24 +1,16 @@
 """The servers of a measurement: started pinned on a free port or a Unix socket, stopped by their process id."""
 import os
 import re
-import shlex
 import shutil
-import signal
-import socket
 import subprocess
 import tempfile
-import time
+
+from child_server import ChildServer, as_root, connect, free_port
 
 from .places import BIN, TOP
 
 PEER_TOOL = os.path.join(TOP, "tools/memcached-peer")
 START_SECONDS = 20
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 class Kind:
@@ -50,8 +42,7 @@ class Podcached(Kind):
         self.binary = binary or os.path.join(BIN, name)
 
         def command(where, threads, memory_mb, _):
-            user = ["-u", "root"] if os.geteuid() == 0 else []
-            return [self.binary, *where, "-t", str(threads), "-m", str(memory_mb), "-c", "16384", *user,
+            return [self.binary, *where, "-t", str(threads), "-m", str(memory_mb), "-c", "16384", *as_root(),
                     "--http-listen", "off", "--admin-listen", "off"]
         super().__init__(name, command, **more)
 
@@ -89,59 +80,33 @@ class Server:
         self.kind = kind
         self.folder = tempfile.mkdtemp(prefix="podcache-bench.")
         if unix:
-            path = os.path.join(self.folder, "socket")
-            where, self.address = ["-s", path], f"unix:{path}"
+            self.place = os.path.join(self.folder, "socket")
+            where, self.address = ["-s", self.place], f"unix:{self.place}"
         else:
-            port = free_port()
-            where, self.address = ["-l", "127.0.0.1", "-p", str(port)], f"127.0.0.1:{port}"
+            self.place = ("127.0.0.1", free_port())
+            where, self.address = ["-l", self.place[0], "-p", str(self.place[1])], "%s:%d" % self.place
         command = kind.command(where, threads, memory_mb, value_bytes)
-        self.log = open(os.path.join(self.folder, "log"), "w+")
-        self.process = subprocess.Popen(
-            command, stdout=self.log, stderr=self.log, env={**os.environ, **kind.environment(value_bytes)},
-            preexec_fn=lambda: os.sched_setaffinity(0, cpus))
+        self.child = ChildServer(command, env={**os.environ, **kind.environment(value_bytes)},
+                                 preexec_fn=lambda: os.sched_setaffinity(0, cpus))
         try:
-            self.wait_ready(command)
+            self.child.wait_listening(self.place, START_SECONDS)
         except BaseException:
             self.stop()
             raise
 
     @property
     def pid(self):
-        return self.process.pid
+        return self.child.pid
 
     def connect(self):
-        if self.address.startswith("unix:"):
-            client = socket.socket(socket.AF_UNIX)
-            client.connect(self.address[len("unix:"):])
-            return client
-        host, port = self.address.split(":")
-        return socket.create_connection((host, int(port)))
-
-    def wait_ready(self, command):
-        end = time.monotonic() + START_SECONDS
-        while True:
-            try:
-                self.connect().close()
-                return
-            except OSError:
-                if self.process.poll() is not None or time.monotonic() > end:
-                    self.log.seek(0)
-                    raise RuntimeError(f"{shlex.join(command)} did not start: {self.log.read()[-500:]}") from None
-                time.sleep(0.02)
+        return connect(self.place)
 
     def resident_bytes(self):
         with open(f"/proc/{self.pid}/status") as file:
             return int(re.search(r"VmRSS:\s+(\d+) kB", file.read())[1]) * 1024
 
     def stop(self):
-        if self.process.poll() is None:
-            self.process.send_signal(signal.SIGTERM)
-            try:
-                self.process.wait(10)
-            except subprocess.TimeoutExpired:
-                self.process.kill()
-                self.process.wait()
-        self.log.close()
+        self.child.stop(10)
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def __enter__(self):
