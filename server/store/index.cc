@@ -16,6 +16,12 @@ constexpr std::uint64_t kMinLoad = 45;
 constexpr std::uint64_t kTargetLoad = 72;
 constexpr std::uint32_t kGrowthDivisor = 8;
 
+// Anew, when buckets have become others.
+void CountGhosts(Partition& partition, BucketArray array) noexcept {
+  partition.ghosts.Sub(partition.ghosts.Read());
+  for (std::uint32_t i = 0; i < array.count(); ++i) partition.ghosts.Add(array[i].ghosts.count());
+}
+
 // Puts an entry into the first free slot from its home on. False when the array is full.
 bool Place(BucketArray array, Slot::Word entry) noexcept {
   const std::uint32_t home = array.Home(Slot::TagOf(entry));
@@ -61,6 +67,7 @@ bool Index::Insert(Partition& partition, std::uint64_t hash, Location location) 
   if (array.count() == 0) return false;
   const std::uint32_t tag = Tag(hash);
   const bool known = array[array.Home(tag)].ghosts.Take(Ghosts::PrintOf(hash));
+  if (known) partition.ghosts.Sub(1);
   if (!Place(array, Slot::Pack(tag, known ? 1 : 0, location))) return false;
   partition.items.Add(1);
   return true;
@@ -88,7 +95,11 @@ void Index::Remove(Partition& partition, std::uint64_t hash, Slot* slot) noexcep
 
 void Index::AddGhost(Partition& partition, std::uint64_t hash) noexcept {
   const BucketArray array = partition.array();
-  if (array.count() != 0) array[array.Home(Tag(hash))].ghosts.Add(Ghosts::PrintOf(hash));
+  if (array.count() == 0) return;
+  Ghosts& ghosts = array[array.Home(Tag(hash))].ghosts;
+  // One more, unless the oldest makes way for it.
+  if (!ghosts.full()) partition.ghosts.Add(1);
+  ghosts.Add(Ghosts::PrintOf(hash));
 }
 
 std::uint32_t Index::Larger(std::uint32_t count) const noexcept {
@@ -131,6 +142,7 @@ bool Index::Resize(Partition& partition, std::uint32_t count) noexcept {
     const auto home = static_cast<std::uint32_t>(std::uint64_t{i} * count / old.count());
     fresh[home].ghosts = old[i].ghosts;
   }
+  CountGhosts(partition, fresh);
   partition.array_word.store(fresh.word(), std::memory_order_release);
   Retire(old);
   return true;

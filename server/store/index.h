@@ -20,6 +20,7 @@
 
 #include <array>
 #include <atomic>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -117,6 +118,10 @@ class Ghosts {
     return false;
   }
   bool empty() const noexcept { return word_ == 0; }
+  bool full() const noexcept { return word_ >> (32 - kBits) != 0; }
+  unsigned count() const noexcept {
+    return (32 - static_cast<unsigned>(std::countl_zero(word_)) + kBits - 1) / kBits;
+  }
   std::uint32_t word() const noexcept { return word_; }
 
  private:
@@ -187,6 +192,10 @@ struct alignas(128) Partition {
   std::atomic<BucketArray::Word> array_word{0};
   PartitionCounter items;
   PartitionCounter item_bytes;
+  // Of those, the ones whose records lie in the main line.
+  PartitionCounter main_items;
+  PartitionCounter main_item_bytes;
+  PartitionCounter ghosts;
   PartitionCounter total_items;   // Stored since start.
   PartitionCounter stored_bytes;  // Records written by clients since start.
   PartitionCounter reclaimed;     // Expired or flushed items whose place was taken back.

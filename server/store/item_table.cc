@@ -99,18 +99,18 @@ bool ItemTable::Publish(Partition& partition, std::uint64_t hash, const Found& o
   if (old.missing()) {
     if (!index_.Insert(partition, hash, fresh)) return false;
   } else {
-    partition.item_bytes.Sub(ItemBytes(old));
+    CountOut(partition, old.location, ItemBytes(old));
     MarkPiecesDead(old);
     MarkRecordDead(old);
     old.slot->SetLocation(fresh);
   }
-  partition.item_bytes.Add(bytes);
+  CountIn(partition, fresh, bytes);
   log_.NoteExptime(fresh, found.record.Exptime(found.header));
   return true;
 }
 
 void ItemTable::Remove(Partition& partition, std::uint64_t hash, const Found& found) noexcept {
-  partition.item_bytes.Sub(ItemBytes(found));
+  CountOut(partition, found.location, ItemBytes(found));
   MarkPiecesDead(found);
   MarkRecordDead(found);
   index_.Remove(partition, hash, found.slot);
@@ -146,14 +146,14 @@ void ItemTable::Relocate(Partition& partition, Found& found, const ItemFields& f
   } else {
     std::memcpy(copy.Value(h), found.record.Value(found.header), fields.value_bytes);
   }
-  partition.item_bytes.Sub(Record::BytesOf(found.header));
-  partition.item_bytes.Add(Record::BytesOf(h));
+  CountOut(partition, found.location, ItemBytes(found));
   MarkRecordDead(found);
   log_.NoteExptime(fresh, fields.exptime);
   found.slot->SetLocation(fresh);
   found.location = fresh;
   found.record = copy;
   found.header = h;
+  CountIn(partition, fresh, ItemBytes(found));
 }
 
 void ItemTable::RelocatePiece(Found& owner, std::uint32_t piece, std::uint64_t hash,
@@ -206,6 +206,20 @@ bool ItemTable::SetValueInPlace(Found& found, std::string_view value,
   found.record.SetHeader(found.header);
   StoreValueInPlace(found.record.Value(found.header), value);
   return true;
+}
+
+void ItemTable::CountIn(Partition& partition, Location location, std::size_t item_bytes) noexcept {
+  partition.item_bytes.Add(item_bytes);
+  if (log_.LineOf(log_.SegmentOf(location)) != Line::kMain) return;
+  partition.main_items.Add(1);
+  partition.main_item_bytes.Add(item_bytes);
+}
+
+void ItemTable::CountOut(Partition& partition, Location location, std::size_t item_bytes) noexcept {
+  partition.item_bytes.Sub(item_bytes);
+  if (log_.LineOf(log_.SegmentOf(location)) != Line::kMain) return;
+  partition.main_items.Sub(1);
+  partition.main_item_bytes.Sub(item_bytes);
 }
 
 void ItemTable::MarkPiecesDead(const Found& found) noexcept {

@@ -94,6 +94,11 @@ class ItemTable {
 
  private:
   Found Examine(Slot* slot, Moment moment) const noexcept;
+  // An item of so many bytes begins or ceases to lie there.
+  void CountIn(Partition& partition, Location location, std::size_t item_bytes) noexcept
+      REQUIRES(partition.lock);
+  void CountOut(Partition& partition, Location location, std::size_t item_bytes) noexcept
+      REQUIRES(partition.lock);
   void MarkPiecesDead(const Found& found) noexcept;
   void MarkRecordDead(const Found& found) noexcept;
 

@@ -22,10 +22,6 @@ constexpr int kFetchedAhead = 16;
 // Segments without anything living that a step of the sweep gives back.
 constexpr int kMaxRetiredPerStep = 64;
 
-std::uint32_t IdleSeconds(std::uint64_t h, std::uint32_t now) noexcept {
-  return (now - Record::AccessOf(h)) & static_cast<std::uint32_t>(header::kAccessMask);
-}
-
 }  // namespace
 
 Reclaimer::Reclaimer(ItemTable& table, const KeyHasher& hasher, EvictionPolicy policy,
@@ -226,16 +222,13 @@ bool Reclaimer::Keeps(const Pass& pass, const Found& found, std::size_t bytes) c
 void Reclaimer::Evict(Pass& pass, Partition& partition, std::uint64_t hash,
                       const Found& found) noexcept {
   if (observer_ != nullptr && observer_->Wants()) Describe(pass, found);
-  counters_.evicted_items.fetch_add(1, std::memory_order_relaxed);
-  const std::size_t bytes = table_.ItemBytes(found);
-  counters_.evicted_bytes.fetch_add(bytes, std::memory_order_relaxed);
-  if (pass.shrinking) {
-    counters_.evicted_by_shrink_items.fetch_add(1, std::memory_order_relaxed);
-    counters_.evicted_by_shrink_bytes.fetch_add(bytes, std::memory_order_relaxed);
-  }
+  const auto line = static_cast<std::size_t>(pass.line);
+  ReclaimCounters::Evicted& evicted = counters_.evicted[line][pass.shrinking ? 1 : 0];
+  evicted.items.fetch_add(1, std::memory_order_relaxed);
+  evicted.bytes.fetch_add(table_.ItemBytes(found), std::memory_order_relaxed);
   if (found.record.Exptime(found.header) != 0)
     counters_.evicted_with_exptime_items.fetch_add(1, std::memory_order_relaxed);
-  counters_.last_evicted_idle_seconds.store(IdleSeconds(found.header, pass.now),
+  counters_.last_evicted_idle_seconds.store(Record::IdleSecondsOf(found.header, pass.now),
                                             std::memory_order_relaxed);
   if (policy_.Keeps(found.slot->frequency()))
     counters_.evicted_active_items.fetch_add(1, std::memory_order_relaxed);
@@ -252,7 +245,7 @@ void Reclaimer::Describe(Pass& pass, const Found& found) noexcept {
   pass.evicted.key = {pass.evicted_key, key.size()};
   pass.evicted.value_bytes = found.record.ValueBytes(found.header);
   pass.evicted.exptime = found.record.Exptime(found.header);
-  pass.evicted.idle_seconds = IdleSeconds(found.header, pass.now);
+  pass.evicted.idle_seconds = Record::IdleSecondsOf(found.header, pass.now);
   pass.evicted.fetched = (found.header & header::kFetched) != 0;
   pass.tell = true;
 }
@@ -290,7 +283,7 @@ std::optional<std::uint32_t> Reclaimer::IdleIfNext(Location location, Record rec
   SpinLockHolder lock(partition.lock);
   const Found found = table_.FindAt(partition, hash, location, Moment{now, table_.flush().epoch()});
   if (!found.live() || policy_.Keeps(found.slot->frequency())) return std::nullopt;
-  return IdleSeconds(found.header, now);
+  return Record::IdleSecondsOf(found.header, now);
 }
 
 bool Reclaimer::SweepOne(std::uint32_t now) noexcept {

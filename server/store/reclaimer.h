@@ -8,6 +8,7 @@
 // then the log's mutex. Nobody may come here while holding a partition's lock.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -29,11 +30,27 @@ enum class ReclaimReason : std::uint8_t {
   kShrinkFast,  // As long as that goes on too long.
 };
 
+// What items were evicted for.
+enum class EvictionCause : std::uint8_t { kCapacity, kShrink };
+inline constexpr std::size_t kEvictionCauses = 2;
+
 struct ReclaimCounters {
-  std::atomic<std::uint64_t> evicted_items{0};
-  std::atomic<std::uint64_t> evicted_bytes{0};
-  std::atomic<std::uint64_t> evicted_by_shrink_items{0};
-  std::atomic<std::uint64_t> evicted_by_shrink_bytes{0};
+  struct Evicted {
+    std::atomic<std::uint64_t> items{0};
+    std::atomic<std::uint64_t> bytes{0};
+  };
+  const Evicted& Of(Line line, EvictionCause cause) const noexcept {
+    return evicted[static_cast<std::size_t>(line)][static_cast<std::size_t>(cause)];
+  }
+  std::uint64_t EvictedItems(EvictionCause cause) const noexcept {
+    return Of(Line::kSmall, cause).items.load(std::memory_order_relaxed) +
+           Of(Line::kMain, cause).items.load(std::memory_order_relaxed);
+  }
+  std::uint64_t EvictedItems() const noexcept {
+    return EvictedItems(EvictionCause::kCapacity) + EvictedItems(EvictionCause::kShrink);
+  }
+
+  std::array<std::array<Evicted, kEvictionCauses>, kLines> evicted;
   std::atomic<std::uint64_t> evicted_unfetched_items{0};
   // Used since they were last judged, and worth keeping, had there been room.
   std::atomic<std::uint64_t> evicted_active_items{0};

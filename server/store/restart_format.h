@@ -15,7 +15,7 @@
 namespace podcache::store {
 
 inline constexpr char kStateMagic[17] = "podcache state\n\0";
-inline constexpr std::uint32_t kStateVersion = 2;
+inline constexpr std::uint32_t kStateVersion = 3;
 inline constexpr std::uint32_t kByteOrder = 0x01020304;
 
 struct StateHeader {
@@ -68,10 +68,12 @@ static_assert(sizeof(SegmentEntry) == 48);
 struct PartitionEntry {
   std::uint64_t items;
   std::uint64_t item_bytes;
+  std::uint64_t main_items;
+  std::uint64_t main_item_bytes;
   std::uint32_t buckets;
   std::uint32_t unused;
 };
-static_assert(sizeof(PartitionEntry) == 24);
+static_assert(sizeof(PartitionEntry) == 40);
 
 struct BucketEntry {
   std::uint32_t passed;

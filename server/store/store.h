@@ -200,6 +200,17 @@ class WriteHandle {
   std::unique_ptr<Impl> impl_;
 };
 
+// A queue in which items wait for eviction.
+struct QueueStats {
+  std::uint64_t items = 0;
+  std::uint64_t item_bytes = 0;
+  // Since start; never fall.
+  std::uint64_t evicted_for_room_items = 0;
+  std::uint64_t evicted_for_room_bytes = 0;
+  std::uint64_t evicted_by_shrink_items = 0;
+  std::uint64_t evicted_by_shrink_bytes = 0;
+};
+
 // What the outside sees of the store's state; read without stopping anybody.
 struct StoreStats {
   std::uint64_t memory_limit_bytes = 0;   // In force.
@@ -220,13 +231,13 @@ struct StoreStats {
   std::uint64_t segments_free = 0;
   std::uint64_t segments_open = 0;
   std::uint64_t segments_sealed = 0;
+  QueueStats small_queue;    // Of new items; all of them if there is only one queue.
+  QueueStats main_queue;     // Of items that were used again.
+  std::uint64_t ghosts = 0;  // Items that were evicted and would be known again.
   std::uint64_t index_entries = 0;
   std::uint64_t index_slots = 0;
   // Since start, over all threads; never fall.
-  std::uint64_t evicted_items = 0;
-  std::uint64_t evicted_bytes = 0;
-  std::uint64_t evicted_by_shrink_items = 0;
-  std::uint64_t evicted_by_shrink_bytes = 0;
+  std::uint64_t evicted_items = 0;  // From all queues.
   std::uint64_t evicted_unfetched_items = 0;
   std::uint64_t evicted_active_items = 0;  // Used since they were stored or last kept.
   std::uint64_t evicted_with_exptime_items = 0;

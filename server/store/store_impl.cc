@@ -44,6 +44,24 @@ constexpr std::int64_t kTinyFreeDivisor = 8;
 constexpr int kMaxReclaimsAhead = 8;
 constexpr auto kIdlePeriod = std::chrono::milliseconds(100);
 
+// What the index does not know of the queues; all of its own is in `stats` already.
+void AddQueues(const ReclaimCounters& reclaim, StoreStats& stats) {
+  // Read one after the other, so that a part may be larger than the whole for a moment.
+  const auto rest = [](std::uint64_t all, std::uint64_t part) { return all - std::min(all, part); };
+  stats.small_queue.items = rest(stats.items, stats.main_queue.items);
+  stats.small_queue.item_bytes = rest(stats.item_bytes, stats.main_queue.item_bytes);
+  const auto add_evicted = [&](Line line, QueueStats& queue) {
+    const ReclaimCounters::Evicted& for_room = reclaim.Of(line, EvictionCause::kCapacity);
+    const ReclaimCounters::Evicted& by_shrink = reclaim.Of(line, EvictionCause::kShrink);
+    queue.evicted_for_room_items = for_room.items.load(std::memory_order_relaxed);
+    queue.evicted_for_room_bytes = for_room.bytes.load(std::memory_order_relaxed);
+    queue.evicted_by_shrink_items = by_shrink.items.load(std::memory_order_relaxed);
+    queue.evicted_by_shrink_bytes = by_shrink.bytes.load(std::memory_order_relaxed);
+  };
+  add_evicted(Line::kSmall, stats.small_queue);
+  add_evicted(Line::kMain, stats.main_queue);
+}
+
 }  // namespace
 
 StoreLayout StoreLayout::For(std::uint64_t limit_bytes, bool large_pages) {
@@ -165,8 +183,7 @@ bool StoreImpl::SetTarget(std::uint64_t target_bytes) {
     MutexLock lock(resize_mutex_);
     ++generation_;
     copied_at_start_ = reclaimer_.counters().copied_bytes.load(std::memory_order_relaxed);
-    evicted_at_start_ =
-        reclaimer_.counters().evicted_by_shrink_items.load(std::memory_order_relaxed);
+    evicted_at_start_ = reclaimer_.counters().EvictedItems(EvictionCause::kShrink);
     budget_.SetTarget(target_bytes);
     if (target_bytes >= budget_.limit_bytes()) budget_.SetLimit(target_bytes);
   }
@@ -184,8 +201,7 @@ ResizeState StoreImpl::resize_state() const {
   state.in_progress = state.limit_bytes != state.target_bytes;
   state.growing = state.limit_bytes < state.target_bytes;
   state.evicted_items =
-      reclaimer_.counters().evicted_by_shrink_items.load(std::memory_order_relaxed) -
-      evicted_at_start_;
+      reclaimer_.counters().EvictedItems(EvictionCause::kShrink) - evicted_at_start_;
   state.generation = generation_;
   return state;
 }
@@ -276,7 +292,7 @@ bool StoreImpl::ShowEviction(std::uint32_t now) {
     show_steps_.store(kNotObserved, std::memory_order_relaxed);
     return false;
   }
-  const std::uint64_t evicted = reclaimer_.counters().evicted_items.load(std::memory_order_relaxed);
+  const std::uint64_t evicted = reclaimer_.counters().EvictedItems();
   if (show_steps_.load(std::memory_order_relaxed) == kNotObserved) {
     evicted_before_show_.store(evicted, std::memory_order_relaxed);
     show_steps_.store(evicted > 0 ? kMaxShowSteps : 0, std::memory_order_relaxed);
@@ -355,6 +371,9 @@ StoreStats StoreImpl::stats() const {
     const Partition& partition = index_.partition(i);
     stats.items += partition.items.Read();
     stats.item_bytes += partition.item_bytes.Read();
+    stats.main_queue.items += partition.main_items.Read();
+    stats.main_queue.item_bytes += partition.main_item_bytes.Read();
+    stats.ghosts += partition.ghosts.Read();
     stats.total_items += partition.total_items.Read();
     stats.stored_bytes += partition.stored_bytes.Read();
     stats.reclaimed_items += partition.reclaimed.Read();
@@ -367,11 +386,9 @@ StoreStats StoreImpl::stats() const {
   stats.index_entries = stats.items;
   stats.index_slots = index_.slots();
   const ReclaimCounters& reclaim = reclaimer_.counters();
-  stats.evicted_items = reclaim.evicted_items.load(std::memory_order_relaxed);
-  stats.evicted_bytes = reclaim.evicted_bytes.load(std::memory_order_relaxed);
-  stats.evicted_by_shrink_items = reclaim.evicted_by_shrink_items.load(std::memory_order_relaxed);
+  stats.evicted_items = reclaim.EvictedItems();
+  AddQueues(reclaim, stats);
   stats.evicted_unfetched_items = reclaim.evicted_unfetched_items.load(std::memory_order_relaxed);
-  stats.evicted_by_shrink_bytes = reclaim.evicted_by_shrink_bytes.load(std::memory_order_relaxed);
   stats.expired_in_sweep_items = reclaim.expired_in_sweep_items.load(std::memory_order_relaxed);
   stats.expired_in_segment_items = reclaim.expired_in_segment_items.load(std::memory_order_relaxed);
   stats.evicted_active_items = reclaim.evicted_active_items.load(std::memory_order_relaxed);

@@ -123,6 +123,7 @@ bool StoreImpl::RestoreIndex(SavedState& state) {
       if (!state.reader->Next(saved)) return false;
       buckets[b].AddPassed(saved.passed);
       buckets[b].ghosts = Ghosts(saved.ghosts);
+      partition.ghosts.Add(buckets[b].ghosts.count());
       for (unsigned s = 0; s < Bucket::kSlots; ++s) {
         if (saved.slots[s] == Slot::kEmpty) continue;
         if (!IsSound(saved.slots[s], log_, used_id_limit)) return false;
@@ -133,6 +134,8 @@ bool StoreImpl::RestoreIndex(SavedState& state) {
     if (items != entry.items) return false;
     partition.items.Add(entry.items);
     partition.item_bytes.Add(entry.item_bytes);
+    partition.main_items.Add(entry.main_items);
+    partition.main_item_bytes.Add(entry.main_item_bytes);
   }
   return true;
 }
@@ -199,6 +202,7 @@ bool StoreImpl::SaveState() {
     const Partition& partition = index_.partition(i);
     header.items += partition.items.Read();
     writer.Append(PartitionEntry{partition.items.Read(), partition.item_bytes.Read(),
+                                 partition.main_items.Read(), partition.main_item_bytes.Read(),
                                  partition.array().count(), 0});
   }
   for (std::size_t i = 0; i < index_.partition_count(); ++i) {

@@ -66,15 +66,23 @@ class Client:
 
     def until(self, end):
         """Everything up to and with `end`; what there is when the server closed."""
-        while end not in self.received:
-            piece = self.socket.recv(1 << 20)
-            if not piece:
-                data, self.received = self.received, b""
-                return data
-            self.received += piece
-        at = self.received.index(end) + len(end)
-        data, self.received = self.received[:at], self.received[at:]
-        return data
+        # Each byte is looked at once: answers of 20 MB come in small pieces.
+        data, self.received = bytearray(self.received), b""
+        searched = 0
+        try:
+            while (at := data.find(end, searched)) < 0:
+                searched = max(0, len(data) - len(end) + 1)
+                piece = self.socket.recv(1 << 20)
+                if not piece:
+                    at = len(data)
+                    break
+                data += piece
+        except OSError:
+            self.received = bytes(data)
+            raise
+        at = min(at + len(end), len(data))
+        self.received = bytes(data[at:])
+        return bytes(data[:at])
 
     def line(self):
         return self.until(b"\r\n")

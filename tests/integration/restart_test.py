@@ -143,10 +143,13 @@ class Restart(unittest.TestCase):
                 client.send(b"set fill%d 0 0 100000 noreply\r\n%s\r\n" % (number, value))
             self.assertGreater(int(client.stats()["curr_items"]), 700)
             self.assertLessEqual(self.taken(), 96 << 20)
-            items = client.stats()["curr_items"]
+            items = int(client.stats()["curr_items"])
             self.stop(server)
         with self.server("-m", "96") as server:
-            self.assertEqual(server.connect().stats()["curr_items"], items)
+            # The background thread of either may have made some more room; what comes back exactly is restart_test.cc's.
+            restored = int(server.connect().stats()["curr_items"])
+            self.assertLessEqual(restored, items)
+            self.assertGreater(restored, items * 98 // 100)
             self.stop(server)
         with self.server("-m", "16") as server:
             client = server.connect()

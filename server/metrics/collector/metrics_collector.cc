@@ -27,8 +27,6 @@ std::vector<prometheus::MetricFamily> MetricsCollector::Collect() const {
   const ServerSnapshot snapshot = source_();
   auto families = MemcachedFamilies(snapshot, totals, plain_sets_.Raise(PlainSets(totals)));
   StoreDifferences differences = StoreDifferences::Of(snapshot.store);
-  differences.evicted_for_room_items = evicted_items_.Raise(differences.evicted_for_room_items);
-  differences.evicted_for_room_bytes = evicted_bytes_.Raise(differences.evicted_for_room_bytes);
   differences.expired_when_read_items = expired_items_.Raise(differences.expired_when_read_items);
   auto ours = PodcacheFamilies(snapshot, totals, differences);
   families.insert(families.end(), std::make_move_iterator(ours.begin()),

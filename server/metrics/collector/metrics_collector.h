@@ -43,8 +43,6 @@ class MetricsCollector {
   const CounterRegistry& registry_;
   const SnapshotSource source_;
   mutable HighWater plain_sets_;
-  mutable HighWater evicted_items_;
-  mutable HighWater evicted_bytes_;
   mutable HighWater expired_items_;
 };
 

@@ -161,35 +161,35 @@ void AddThreads(const ServerSnapshot& s, const CounterTotals& totals, FamilyList
             threads.oldest_reader_age_seconds);
 }
 
-// One queue so far. The series of the others are there so that no query has to change when they
-// come.
-void AddEvicted(const char* name, const char* help, std::uint64_t for_room, std::uint64_t by_shrink,
-                FamilyList& out) {
+void AddEvicted(const char* name, const char* help, const store::StoreStats& store,
+                std::uint64_t store::QueueStats::*for_room,
+                std::uint64_t store::QueueStats::*by_shrink, FamilyList& out) {
   out.Begin(MetricType::Counter, name, help);
-  out.Series({{"queue", "small"}, {"reason", "capacity"}}, 0.0);
-  out.Series({{"queue", "small"}, {"reason", "shrink"}}, 0.0);
-  out.Series({{"queue", "main"}, {"reason", "capacity"}}, for_room);
-  out.Series({{"queue", "main"}, {"reason", "shrink"}}, by_shrink);
+  out.Series({{"queue", "small"}, {"reason", "capacity"}}, store.small_queue.*for_room);
+  out.Series({{"queue", "small"}, {"reason", "shrink"}}, store.small_queue.*by_shrink);
+  out.Series({{"queue", "main"}, {"reason", "capacity"}}, store.main_queue.*for_room);
+  out.Series({{"queue", "main"}, {"reason", "shrink"}}, store.main_queue.*by_shrink);
 }
 
 void AddEviction(const store::StoreStats& store, const StoreDifferences& differences,
                  FamilyList& out) {
-  AddEvicted("evicted_items_total", "Valid items removed, by queue and reason.",
-             differences.evicted_for_room_items, store.evicted_by_shrink_items, out);
-  AddEvicted("evicted_bytes_total", "Bytes of valid items removed, by queue and reason.",
-             differences.evicted_for_room_bytes, store.evicted_by_shrink_bytes, out);
+  using store::QueueStats;
+  AddEvicted("evicted_items_total", "Valid items removed, by queue and reason.", store,
+             &QueueStats::evicted_for_room_items, &QueueStats::evicted_by_shrink_items, out);
+  AddEvicted("evicted_bytes_total", "Bytes of valid items removed, by queue and reason.", store,
+             &QueueStats::evicted_for_room_bytes, &QueueStats::evicted_by_shrink_bytes, out);
   out.Begin(MetricType::Counter, "expired_items_total",
             "Expired items removed, by what came upon them.");
   out.Series({{"how", "read"}}, differences.expired_when_read_items);
   out.Series({{"how", "sweep"}}, store.expired_in_sweep_items);
   out.Series({{"how", "segment"}}, store.expired_in_segment_items);
   out.Begin(MetricType::Gauge, "queue_items", "Items by eviction queue.");
-  out.Series({{"queue", "small"}}, 0.0);
-  out.Series({{"queue", "main"}}, store.items);
-  out.Series({{"queue", "ghost"}}, 0.0);
+  out.Series({{"queue", "small"}}, store.small_queue.items);
+  out.Series({{"queue", "main"}}, store.main_queue.items);
+  out.Series({{"queue", "ghost"}}, store.ghosts);
   out.Begin(MetricType::Gauge, "queue_bytes", "Bytes of items by eviction queue.");
-  out.Series({{"queue", "small"}}, 0.0);
-  out.Series({{"queue", "main"}}, store.item_bytes);
+  out.Series({{"queue", "small"}}, store.small_queue.item_bytes);
+  out.Series({{"queue", "main"}}, store.main_queue.item_bytes);
   out.Counter("stored_bytes_total", "Bytes of items written.", store.stored_bytes);
   out.Counter("copied_bytes_total", "Bytes of items copied to keep them.", store.copied_bytes);
 }
@@ -220,9 +220,7 @@ StoreDifferences StoreDifferences::Of(const store::StoreStats& store) {
   const auto rest = [](std::uint64_t all, std::uint64_t part) {
     return all > part ? all - part : 0;
   };
-  return {rest(store.evicted_items, store.evicted_by_shrink_items),
-          rest(store.evicted_bytes, store.evicted_by_shrink_bytes),
-          rest(store.expired_items, store.expired_in_sweep_items + store.expired_in_segment_items)};
+  return {rest(store.expired_items, store.expired_in_sweep_items + store.expired_in_segment_items)};
 }
 
 std::vector<prometheus::MetricFamily> PodcacheFamilies(const ServerSnapshot& snapshot,

@@ -15,8 +15,6 @@ namespace podcache::metrics {
 struct StoreDifferences {
   static StoreDifferences Of(const store::StoreStats& store);
 
-  std::uint64_t evicted_for_room_items = 0;  // All evictions less those of a shrinking budget.
-  std::uint64_t evicted_for_room_bytes = 0;
   std::uint64_t expired_when_read_items = 0;
 };
 

@@ -9,6 +9,7 @@
 namespace podcache::metrics {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -153,29 +154,48 @@ TEST_F(MetricsCollectorTest, ResizesHaveAllSeriesFromTheStart) {
   EXPECT_THAT(Render(), HasSubstr("{direction=\"shrink\",result=\"superseded\"} 2\n"));
 }
 
-TEST_F(MetricsCollectorTest, EvictionsAndExpiriesAreSplitByCauseAndNeverFall) {
-  snapshot_.store.evicted_items = 10;
-  snapshot_.store.evicted_by_shrink_items = 4;
-  snapshot_.store.evicted_bytes = 1000;
-  snapshot_.store.evicted_by_shrink_bytes = 300;
+TEST_F(MetricsCollectorTest, EvictionsAreSplitByQueueAndReason) {
+  snapshot_.store.small_queue = {.items = 1,
+                                 .item_bytes = 100,
+                                 .evicted_for_room_items = 2,
+                                 .evicted_for_room_bytes = 200,
+                                 .evicted_by_shrink_items = 3,
+                                 .evicted_by_shrink_bytes = 300};
+  snapshot_.store.main_queue = {.items = 4,
+                                .item_bytes = 400,
+                                .evicted_for_room_items = 5,
+                                .evicted_for_room_bytes = 500,
+                                .evicted_by_shrink_items = 6,
+                                .evicted_by_shrink_bytes = 600};
+  snapshot_.store.ghosts = 7;
+  const std::string text = Render();
+  const auto evicted = [](const char* queue, const char* reason, int n) {
+    const auto labels = "{queue=\"" + std::string(queue) + "\",reason=\"" + reason + "\"} ";
+    return AllOf(HasSubstr("podcache_evicted_items_total" + labels + std::to_string(n) + "\n"),
+                 HasSubstr("podcache_evicted_bytes_total" + labels + std::to_string(n) + "00\n"));
+  };
+  EXPECT_THAT(text, evicted("small", "capacity", 2));
+  EXPECT_THAT(text, evicted("small", "shrink", 3));
+  EXPECT_THAT(text, evicted("main", "capacity", 5));
+  EXPECT_THAT(text, evicted("main", "shrink", 6));
+  EXPECT_THAT(text, HasSubstr("podcache_queue_items{queue=\"small\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("podcache_queue_items{queue=\"main\"} 4\n"));
+  EXPECT_THAT(text, HasSubstr("podcache_queue_items{queue=\"ghost\"} 7\n"));
+  EXPECT_THAT(text, HasSubstr("podcache_queue_bytes{queue=\"small\"} 100\n"));
+  EXPECT_THAT(text, HasSubstr("podcache_queue_bytes{queue=\"main\"} 400\n"));
+}
+
+TEST_F(MetricsCollectorTest, ExpiriesAreSplitByCauseAndNeverFall) {
   snapshot_.store.expired_items = 9;
   snapshot_.store.expired_in_sweep_items = 5;
   snapshot_.store.expired_in_segment_items = 1;
-  const auto main_queue = [](const char* name, const char* reason, int value) {
-    return HasSubstr("podcache_" + std::string(name) + "{queue=\"main\",reason=\"" + reason +
-                     "\"} " + std::to_string(value) + "\n");
-  };
   const std::string text = Render();
-  EXPECT_THAT(text, main_queue("evicted_items_total", "capacity", 6));
-  EXPECT_THAT(text, main_queue("evicted_items_total", "shrink", 4));
-  EXPECT_THAT(text, main_queue("evicted_bytes_total", "capacity", 700));
-  EXPECT_THAT(text, main_queue("evicted_bytes_total", "shrink", 300));
   EXPECT_THAT(text, HasSubstr("podcache_expired_items_total{how=\"read\"} 3\n"));
   EXPECT_THAT(text, HasSubstr("podcache_expired_items_total{how=\"sweep\"} 5\n"));
   EXPECT_THAT(text, HasSubstr("podcache_expired_items_total{how=\"segment\"} 1\n"));
-  // A shrink is seen by its own counter first.
-  snapshot_.store.evicted_by_shrink_items = 7;
-  EXPECT_THAT(Render(), main_queue("evicted_items_total", "capacity", 6));
+  // A sweep is seen by its own counter first.
+  snapshot_.store.expired_in_sweep_items = 7;
+  EXPECT_THAT(Render(), HasSubstr("podcache_expired_items_total{how=\"read\"} 3\n"));
 }
 
 TEST_F(MetricsCollectorTest, CrawlerSettingsAreShownOnlyWhileItIsOn) {

@@ -56,7 +56,7 @@ INSTANTIATE_TEST_SUITE_P(Policies, EvictionPolicyTest,
 TEST_P(EvictionPolicyTest, UnusedItemsGoOldestFirst) {
   const int n = Fill();
   ASSERT_TRUE(Reclaim());
-  const auto gone = static_cast<int>(reclaimer.counters().evicted_items.load());
+  const auto gone = static_cast<int>(reclaimer.counters().EvictedItems());
   ASSERT_GT(gone, 0);
   EXPECT_EQ(parts.items(), static_cast<std::uint64_t>(n - gone));
   for (int i = 0; i < n; ++i) {
@@ -126,7 +126,7 @@ TEST_P(EvictionPolicyTest, CompactionKeepsWhatLives) {
   }
   // Two thirds are dead: the first passes compact and evict nothing.
   for (int pass = 0; pass < 20; ++pass) ASSERT_TRUE(Reclaim());
-  EXPECT_EQ(reclaimer.counters().evicted_items.load(), 0u);
+  EXPECT_EQ(reclaimer.counters().EvictedItems(), 0u);
   EXPECT_GT(parts.pool.Available(), 8);
   for (int i = 0; i < n; i += 3) {
     ASSERT_EQ(parts.Use(KeyOf(i)), ValueOf(i)) << i;
@@ -148,7 +148,7 @@ TEST_P(EvictionPolicyTest, CompactionKeepsTheOrderOfAge) {
   const int newest = n - 2 * segment_items;
   thin(0, 2 * segment_items, 6);
   thin(recent, newest, 3);
-  while (reclaimer.counters().evicted_items.load() == 0) ASSERT_TRUE(Reclaim());
+  while (reclaimer.counters().EvictedItems() == 0) ASSERT_TRUE(Reclaim());
   EXPECT_GE(reclaimer.counters().compacted_segments.load(), 4u);
   for (int i = recent; i < newest; ++i) {
     if (i % 3 == 0) {
@@ -166,7 +166,7 @@ TEST_P(EvictionPolicyTest, ExpiredItemsAreNeitherKeptNorCountedAsEvicted) {
   parts.writer.Release();
   ASSERT_TRUE(reclaimer.ReclaimOne(ReclaimReason::kCapacity, TableParts::kNow + 1));
   parts.writer.Acquire();
-  EXPECT_EQ(reclaimer.counters().evicted_items.load(), 0u);
+  EXPECT_EQ(reclaimer.counters().EvictedItems(), 0u);
   EXPECT_LT(parts.items(), static_cast<std::uint64_t>(n));
 }
 
@@ -188,11 +188,11 @@ TEST_P(EvictionPolicyTest, AScanDoesNotPushOutWhatIsUsed) {
 TEST_P(EvictionPolicyTest, AGhostIsRemembered) {
   Fill();
   ASSERT_TRUE(Reclaim());
-  const auto gone = static_cast<int>(reclaimer.counters().evicted_items.load());
+  const auto gone = static_cast<int>(reclaimer.counters().EvictedItems());
   constexpr int kAgain = 20;
   ASSERT_GT(gone, kAgain);
   for (int i = 0; i < kAgain; ++i) ASSERT_TRUE(parts.Insert(KeyOf(i), ValueOf(i)));
-  for (int i = 1'000'000; reclaimer.counters().evicted_items.load() < 40U * gone; ++i) {
+  for (int i = 1'000'000; reclaimer.counters().EvictedItems() < 40U * gone; ++i) {
     while (!parts.Insert(KeyOf(i), ValueOf(i))) ASSERT_TRUE(Reclaim());
   }
   int kept = 0;

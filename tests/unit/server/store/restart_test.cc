@@ -247,6 +247,9 @@ class RestartSizeTest : public RestartTest {
 
 TEST_F(RestartSizeTest, AFullCacheComesBackWhole) {
   FillUp();
+  // Some are used again and reach the main queue.
+  Held(kItems - 500, kItems);
+  FillUp();
   const StoreStats before = store().stats();
   EXPECT_GT(before.evicted_items, 0u);
   const int held = Held(0, kItems);
@@ -254,6 +257,10 @@ TEST_F(RestartSizeTest, AFullCacheComesBackWhole) {
   ASSERT_TRUE(warm()) << reason();
   EXPECT_EQ(store().stats().items, before.items);
   EXPECT_EQ(store().stats().item_bytes, before.item_bytes);
+  EXPECT_GT(before.main_queue.items, 0u);
+  EXPECT_EQ(store().stats().main_queue.items, before.main_queue.items);
+  EXPECT_EQ(store().stats().main_queue.item_bytes, before.main_queue.item_bytes);
+  EXPECT_EQ(store().stats().ghosts, before.ghosts);
   EXPECT_EQ(Held(0, kItems), held);
   EXPECT_LE(store().stats().segment_bytes + store().stats().index_bytes,
             options_.memory_limit_bytes);

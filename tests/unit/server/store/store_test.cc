@@ -475,6 +475,35 @@ TEST_F(StoreTest, WithoutEvictionMemoryRunsOutAndDeletesMakeRoom) {
   EXPECT_EQ(store().stats().evicted_items, 0u);
 }
 
+TEST_F(StoreTest, QueuesAddUp) {
+  const auto key_of = [](int i) { return "key" + std::to_string(i); };
+  const auto evicted = [](const QueueStats& queue) {
+    return queue.evicted_for_room_items + queue.evicted_by_shrink_items;
+  };
+  constexpr int kUsed = 500;
+  for (int i = 0; i < 40'000; ++i) {
+    ASSERT_EQ(client().Set(key_of(i), std::string(300, 'v')), StoreStatus::kStored);
+    if (i < 20'000) client().Get(key_of(i % kUsed));
+  }
+  StoreStats stats = store().stats();
+  EXPECT_GT(stats.main_queue.items, std::uint64_t{kUsed} / 2);
+  EXPECT_EQ(stats.small_queue.items + stats.main_queue.items, stats.items);
+  EXPECT_EQ(stats.small_queue.item_bytes + stats.main_queue.item_bytes, stats.item_bytes);
+  EXPECT_EQ(evicted(stats.small_queue) + evicted(stats.main_queue), stats.evicted_items);
+  EXPECT_GT(evicted(stats.small_queue), 0u);
+  // Four for each bucket, of seven slots, at most; and no more than have been evicted.
+  EXPECT_GT(stats.ghosts, 0u);
+  EXPECT_LE(stats.ghosts, std::min(stats.index_slots / 7 * 4, stats.evicted_items));
+  // An overwritten item is new again.
+  for (int i = 0; i < kUsed; ++i) client().Set(key_of(i), std::string(100, 'v'));
+  EXPECT_LT(store().stats().main_queue.items, stats.main_queue.items / 2);
+  for (int i = 0; i < 40'000; ++i) client().Delete(key_of(i));
+  stats = store().stats();
+  EXPECT_EQ(stats.items, 0u);
+  EXPECT_EQ(stats.main_queue.items, 0u);
+  EXPECT_EQ(stats.main_queue.item_bytes, 0u);
+}
+
 TEST_F(StoreTest, OverwritesOfOtherSizesDoNotPushOutWhatLives) {
   // A third of the memory is items nobody touches; the rest of the log fills with dead versions of
   // a few.
