@@ -40,8 +40,8 @@ struct ModelPlan {
   std::uint32_t segment_bytes = 0;   // 0: as the store would choose.
   double small_share = 0.1;          // Of the capacity; 0: a single queue.
   unsigned promote_uses = 1;         // In the small queue, to be moved to the main one.
-  unsigned ghost_bits = 16;          // Of a fingerprint.
-  unsigned ghost_ways = 2;           // Fingerprints for each bucket of seven items; 0: none.
+  unsigned ghost_bits = 8;           // Of a fingerprint.
+  unsigned ghost_ways = 4;           // Fingerprints for each bucket of seven items; 0: none.
   bool ghosts_to_main = false;       // An item with a ghost starts in main, not marked as used.
   unsigned ghost_uses = 1;           // What it is marked with otherwise.
   unsigned window = 1;               // Main segments of which the coldest is taken.
