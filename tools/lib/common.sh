@@ -47,7 +47,8 @@ build_preset() {
   local preset=$1
   shift
   cd "$top"
-  if [ ! -f "build/$preset/build.ninja" ]; then
+  # A build folder keeps the options it was made with: it is configured anew when the presets have changed.
+  if [ ! -f "build/$preset/build.ninja" ] || [ CMakePresets.json -nt "build/$preset/build.ninja" ]; then
     with_progress "configure $preset" cmake --preset "$preset"
   fi
   with_progress "build $preset" ninja -C "build/$preset" -j "$jobs" "$@"
