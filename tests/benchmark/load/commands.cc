@@ -6,7 +6,6 @@
 #include <cstdio>
 #include <exception>
 #include <fstream>
-#include <iostream>
 #include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
@@ -256,26 +255,10 @@ int Latency(const Options& options, const Items& items) {
 
 int ReplayTrace(const Options& options) {
   std::ifstream file;
-  std::unique_ptr<Trace> trace;
-  if (options.trace_file.empty()) {
-    trace = NewGenerator(options.generator, options.generate);
-  } else {
-    const bool standard_input = options.trace_file == "-";
-    if (!standard_input) file.open(options.trace_file, std::ios::binary);
-    if (!file) throw Failure("cannot read " + options.trace_file);
-    trace = OpenTrace(options.trace_format, standard_input ? std::cin : file);
-  }
-  WireCache cache(options.address, options.replay.max_value_bytes, options.replay.time_scale);
-  const ReplayResult result = Replay(*trace, cache, options.replay);
-  const auto share = [](std::uint64_t part, std::uint64_t whole) {
-    return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
-  };
-  Json report;
-  report["requests"] = result.requests;
-  report["gets"] = result.gets;
-  report["misses"] = result.misses;
-  report["miss_ratio"] = share(result.misses, result.gets);
-  report["byte_miss_ratio"] = share(result.missed_bytes, result.bytes);
+  const std::unique_ptr<Trace> trace = OpenTrace(options.trace, file);
+  const ReplayPlan& plan = options.trace.replay;
+  WireCache cache(options.address, plan.max_value_bytes, plan.time_scale);
+  Json report = ReportOf(Replay(*trace, cache, plan));
   report["refused"] = cache.refused();
   return Report(std::move(report), 0, {});
 }

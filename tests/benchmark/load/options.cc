@@ -71,34 +71,17 @@ void AddReplay(CLI::App& command, Options& options) {
   command.footer(GeneratorHelp() + TraceFormatHelp());
   command.add_option("--address", options.address, "host:port or unix:/path")
       ->capture_default_str();
-  CLI::Option* const generate =
-      command.add_option("--generate", options.generator, "name of a generated trace");
-  command.add_option("--requests", options.generate.requests, "of a generated trace")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  command.add_option("--keys", options.generate.keys, "of a generated trace")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  command.add_option("--seed", options.generate.seed, "of a generated trace")
-      ->capture_default_str();
-  CLI::Option* const format = command.add_option("--format", options.trace_format, "of the trace");
-  command.add_option("--trace", options.trace_file, "file with a trace; -: standard input")
-      ->needs(format)
-      ->excludes(generate);
-  command.add_option("--limit", options.replay.limit, "requests to replay at most")
-      ->check(CLI::PositiveNumber);
-  command.add_option("--skip", options.replay.skip, "requests at the beginning not counted")
-      ->capture_default_str();
-  command.add_option("--window", options.replay.window, "different keys asked for together")
+  AddTraceOptions(command, options.trace);
+  command.add_option("--window", options.trace.replay.window, "different keys asked for together")
       ->check(CLI::Range(1U, 1000U))
       ->capture_default_str();
   command
-      .add_option("--max-value-bytes", options.replay.max_value_bytes,
+      .add_option("--max-value-bytes", options.trace.replay.max_value_bytes,
                   "larger values are cut to this")
       ->check(CLI::Range(1U, 1U << 30))
       ->capture_default_str();
   command
-      .add_option("--time-scale", options.replay.time_scale,
+      .add_option("--time-scale", options.trace.replay.time_scale,
                   "seconds of the trace in one, also of times to live; 0: as fast as possible, "
                   "nothing expires")
       ->check(CLI::NonNegativeNumber)

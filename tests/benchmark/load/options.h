@@ -4,8 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "tests/benchmark/load/replay.h"
-#include "tests/benchmark/load/trace.h"
+#include "tests/benchmark/load/trace_options.h"
 #include "tests/benchmark/load/workload.h"
 
 namespace podcache::bench {
@@ -28,12 +27,7 @@ struct Options {
   // Of kLatency.
   double requests_per_second = 0;
   std::string histogram_file;
-  // Of kReplay: a generated trace, or a file (- is standard input) and its format.
-  std::string generator;
-  GeneratorPlan generate;
-  std::string trace_file;
-  std::string trace_format;
-  ReplayPlan replay;
+  TraceOptions trace;  // Of kReplay.
 };
 
 // Prints help, or what is wrong, and ends the program where that is all there is to do.

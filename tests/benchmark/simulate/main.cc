@@ -3,12 +3,9 @@
 #include <cstdio>
 #include <exception>
 #include <fstream>
-#include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "tests/benchmark/load/client_socket.h"
-#include "tests/benchmark/load/replay.h"
-#include "tests/benchmark/load/trace.h"
+#include "tests/benchmark/load/trace_options.h"
 #include "tests/benchmark/simulate/cache_model.h"
 
 namespace podcache::bench {
@@ -20,33 +17,8 @@ struct Settings {
   std::string model = "segments";
   ModelPlan plan;
   std::uint64_t memory_mb = 64;
-  std::string generator = "zipf-1.0";
-  GeneratorPlan generate;
-  std::string trace_file;
-  std::string trace_format;
-  ReplayPlan replay;
+  TraceOptions trace;
 };
-
-void AddTrace(CLI::App& app, Settings& settings) {
-  CLI::Option* const generate =
-      app.add_option("--generate", settings.generator, "name of a generated trace")
-          ->capture_default_str();
-  app.add_option("--requests", settings.generate.requests, "of a generated trace")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  app.add_option("--keys", settings.generate.keys, "of a generated trace")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  app.add_option("--seed", settings.generate.seed, "of a generated trace")->capture_default_str();
-  CLI::Option* const format = app.add_option("--format", settings.trace_format, "of the trace");
-  app.add_option("--trace", settings.trace_file, "file with a trace; -: standard input")
-      ->needs(format)
-      ->excludes(generate);
-  app.add_option("--limit", settings.replay.limit, "requests to replay at most")
-      ->check(CLI::PositiveNumber);
-  app.add_option("--skip", settings.replay.skip, "requests at the beginning not counted")
-      ->capture_default_str();
-}
 
 void AddModel(CLI::App& app, Settings& settings) {
   ModelPlan& plan = settings.plan;
@@ -80,36 +52,19 @@ void AddModel(CLI::App& app, Settings& settings) {
   add("--sweep", plan.sweep_seconds, "seconds between looks for expired items; 0: never");
 }
 
-std::unique_ptr<Trace> Open(const Settings& settings, std::ifstream& file) {
-  if (settings.trace_file.empty()) return NewGenerator(settings.generator, settings.generate);
-  const bool standard_input = settings.trace_file == "-";
-  if (!standard_input) file.open(settings.trace_file, std::ios::binary);
-  if (!file) throw Failure("cannot read " + settings.trace_file);
-  return OpenTrace(settings.trace_format, standard_input ? std::cin : file);
-}
-
 int Simulate(Settings settings) {
   settings.plan.capacity_bytes = settings.memory_mb << 20;
-  settings.replay.window = 1;  // One request after the other.
+  settings.trace.replay.window = 1;  // One request after the other.
   std::ifstream file;
-  const std::unique_ptr<Trace> trace = Open(settings, file);
+  const std::unique_ptr<Trace> trace = OpenTrace(settings.trace, file);
   const std::unique_ptr<CacheModel> model = NewModel(settings.model, settings.plan);
-  const ReplayResult result = Replay(*trace, *model, settings.replay);
+  Json report = ReportOf(Replay(*trace, *model, settings.trace.replay));
   const ModelFigures figures = model->figures();
-  const auto share = [](std::uint64_t part, std::uint64_t whole) {
-    return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
-  };
-  Json report;
-  report["requests"] = result.requests;
-  report["gets"] = result.gets;
-  report["misses"] = result.misses;
-  report["miss_ratio"] = share(result.misses, result.gets);
-  report["byte_miss_ratio"] = share(result.missed_bytes, result.bytes);
   report["items"] = figures.items;
   report["evicted"] = figures.evicted_items;
   report["promoted"] = figures.promoted_items;
   report["ghost_hits"] = figures.ghost_hits;
-  report["copied_by_set_bytes"] = share(figures.copied_bytes, figures.set_bytes);
+  report["copied_by_set_bytes"] = Share(figures.copied_bytes, figures.set_bytes);
   report["dead_share"] = figures.dead_share;
   report["expired_share"] = figures.expired_share;
   std::puts(report.dump().c_str());
@@ -118,11 +73,12 @@ int Simulate(Settings settings) {
 
 int Main(int argc, char** argv) {
   Settings settings;
+  settings.trace.generator = "zipf-1.0";
   CLI::App app("Replays a trace through a model of a cache; prints its misses as JSON.");
   app.name("podcache-simulate");
   app.footer(ModelHelp() + GeneratorHelp() + TraceFormatHelp());
   AddModel(app, settings);
-  AddTrace(app, settings);
+  AddTraceOptions(app, settings.trace);
   CLI11_PARSE(app, argc, argv);
   return Simulate(settings);
 }
