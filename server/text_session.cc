@@ -42,13 +42,6 @@ CommandClass ClassOf(Verb verb) noexcept {
   }
 }
 
-// Answers what these reads can't be gathered with.
-void MakeWayFor(const store::ReadOptions& options, SessionTurn& turn) {
-  turn.worker.sets().Flush(turn.output);
-  turn.worker.meta_gets().Flush(turn.output);
-  if (!turn.worker.gets().Accepts(options)) turn.worker.gets().Flush(turn.output);
-}
-
 }  // namespace
 
 HandlerResult TextSession::OnInput(net::WorkerHandler& worker, std::span<const char> input,
@@ -118,12 +111,14 @@ TextSession::Step TextSession::Advance(Turn& turn) {
 }
 
 TextSession::Step TextSession::OnRequest(Turn& turn) {
-  if (TakeUsualGets(turn) || TakeUsualSets(turn)) return Step::kGoOn;
+  if (TakeUsualGets(turn)) return Step::kGoOn;
+  const std::uint32_t before = turn.used;
   protocol::Request request;
-  if (const std::size_t taken = protocol::TakeUsualSet(turn.rest(), request)) {
+  if (const std::size_t taken = TakeUsualSets(turn, request)) {
     turn.at += taken;
     return RunRequest(turn, request);
   }
+  if (turn.used != before) return Step::kGoOn;
   const protocol::ParseResult parsed = protocol::TextParser::Parse(turn.rest(), request);
   turn.at += parsed.consumed;
   switch (parsed.status) {
@@ -157,7 +152,7 @@ bool TextSession::TakeUsualGets(Turn& turn) {
   command::GetBatch& gets = turn.worker.gets();
   std::string_view key;
   while (const std::size_t taken = protocol::TakeUsualGet(turn.rest(), key)) {
-    if (turn.used == before) MakeWayFor({}, turn);
+    if (turn.used == before) turn.worker.MakeWayForGets({}, turn.output);
     turn.at += taken;
     ++turn.used;
     gets.Add(key, {});
@@ -172,30 +167,26 @@ bool TextSession::TakeUsualGets(Turn& turn) {
   return turn.used != before;
 }
 
-bool TextSession::TakeUsualSets(Turn& turn) {
+std::size_t TextSession::TakeUsualSets(Turn& turn, protocol::Request& request) {
   const std::uint32_t before = turn.used;
   command::SetBatch& sets = turn.worker.sets();
-  protocol::Request request;
   while (const std::size_t taken = protocol::TakeUsualSet(turn.rest(), request)) {
     const std::string_view block = turn.rest().substr(taken);
     const auto value_bytes = static_cast<std::size_t>(request.value_bytes);
     if (!sets.open() || !block.substr(std::min(value_bytes, block.size())).starts_with(kLineEnd))
-      break;
-    if (turn.used == before) {
-      turn.worker.gets().Flush(turn.output);
-      turn.worker.meta_gets().Flush(turn.output);
-    }
+      return taken;
+    if (turn.used == before) turn.worker.MakeWayForSets(turn.output);
     turn.at += taken + value_bytes + kLineEnd.size();
     ++turn.used;
     sets.Add(request, block.substr(0, value_bytes));
     turn.worker.CountRequest(CommandClass::kStore);
     if (sets.full()) {
       sets.Flush(turn.output);
-      break;
+      return 0;
     }
-    if (turn.used >= turn.worker.requests_per_turn()) break;
+    if (turn.used >= turn.worker.requests_per_turn()) return 0;
   }
-  return turn.used != before;
+  return 0;
 }
 
 TextSession::Step TextSession::StartKeys(Turn& turn, const protocol::Request& request) {
@@ -203,7 +194,7 @@ TextSession::Step TextSession::StartKeys(Turn& turn, const protocol::Request& re
   read_options_ = turn.worker.executor().ReadOptionsFor(request);
   line_keys_ = 0;
   state_ = State::kKeys;
-  MakeWayFor(read_options_, turn);
+  turn.worker.MakeWayForGets(read_options_, turn.output);
   return OnKeys(turn);
 }
 

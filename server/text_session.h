@@ -62,8 +62,9 @@ class TextSession final : public net::ConnectionHandler {
 
   // Lines with one key each, as many as there are in a row.
   bool TakeUsualGets(Turn& turn);
-  // The same for sets whose values are in the input as a whole.
-  bool TakeUsualSets(Turn& turn);
+  // The same for sets whose values are in the input as a whole. Behind them may stand the line of a
+  // set that has to be run by itself: its bytes, and the request; otherwise 0.
+  std::size_t TakeUsualSets(Turn& turn, protocol::Request& request);
   Step StartKeys(Turn& turn, const protocol::Request& request);
   Step StartValue(Turn& turn, const protocol::Request& request);
   Step RunRequest(Turn& turn, const protocol::Request& request);

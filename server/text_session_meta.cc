@@ -56,8 +56,7 @@ TextSession::Step TextSession::RunMeta(Turn& turn, std::string_view line) {
 }
 
 void TextSession::AddMetaGet(Turn& turn, const MetaRequest& request) {
-  turn.worker.gets().Flush(turn.output);
-  turn.worker.sets().Flush(turn.output);
+  turn.worker.MakeWayForMetaGets(turn.output);
   command::MetaGetBatch& gets = turn.worker.meta_gets();
   gets.Add(request);
   if (gets.full()) gets.Flush(turn.output);

@@ -53,8 +53,21 @@ class WorkerSession final : public net::WorkerHandler {
   command::BinaryGetBatch& binary_gets() noexcept { return binary_gets_; }
   command::MetaCommand& meta() noexcept { return meta_; }
   command::MetaGetBatch& meta_gets() noexcept { return meta_gets_; }
-  // Answers what has been gathered so far, before anything else is answered. Only one kind is
-  // pending.
+  // Answer what has been gathered of other kinds, so that only one kind is pending.
+  void MakeWayForGets(const store::ReadOptions& options, OutputBuffer& output) {
+    sets_.Flush(output);
+    meta_gets_.Flush(output);
+    if (!gets_.Accepts(options)) gets_.Flush(output);
+  }
+  void MakeWayForSets(OutputBuffer& output) {
+    gets_.Flush(output);
+    meta_gets_.Flush(output);
+  }
+  void MakeWayForMetaGets(OutputBuffer& output) {
+    gets_.Flush(output);
+    sets_.Flush(output);
+  }
+  // Before anything else is answered.
   void FlushGathered(OutputBuffer& output) {
     gets_.Flush(output);
     sets_.Flush(output);
