@@ -101,6 +101,33 @@ bool SetSlabChunkMax(Options& options, const string& text, string& error) {
   return true;
 }
 
+// What memcached shows as the largest chunk where a chunk may be a whole page.
+constexpr std::uint64_t kWholePageBytes = std::uint64_t{1} << 20;
+
+bool SetSlabAutomoveRatio(Options& options, const string& text, string& error) {
+  double ratio = 0;
+  if (!ReadDecimal(text, ratio) || ratio <= 0 || ratio > 1) {
+    error = "\"" + text + "\" is not a number above 0 and up to 1";
+    return false;
+  }
+  options.settings.slab_automove_ratio = ratio;
+  return true;
+}
+
+// memcached's old defaults. A chunk size that was asked for stays.
+bool NoModern(Options& options, const string&, string&) {
+  command::SettingsReport& settings = options.settings;
+  settings.slab_reassign = false;
+  settings.slab_automove = 0;
+  settings.maxconns_fast = false;
+  settings.lru_segmented = false;
+  settings.lru_maintainer = false;
+  settings.lru_crawler = false;
+  settings.hash_algorithm = "jenkins";
+  if (!options.slab_chunk_max_given) settings.slab_chunk_max = kWholePageBytes;
+  return true;
+}
+
 // Without a value: 1.
 bool SetSlabAutomove(Options& options, const string& text, string& error) {
   std::int64_t level = 1;
@@ -113,8 +140,6 @@ bool SetSlabAutomove(Options& options, const string& text, string& error) {
 }
 
 using Settings = command::SettingsReport;
-// What memcached shows as the largest chunk where a chunk may be a whole page.
-constexpr std::uint64_t kWholePageBytes = std::uint64_t{1} << 20;
 constexpr const char* kNoEffect = "accepted for compatibility, without effect";
 
 constexpr SuboptionRow kRows[] = {
@@ -200,8 +225,7 @@ constexpr SuboptionRow kRows[] = {
      SetSlabAutomove},
     {"no_slab_automove", nullptr, nullptr, nullptr,
      Switch<[](Settings& s) { s.slab_automove = 0; }>},
-    {"slab_automove_ratio", "num", "0.8", kNoEffect,
-     Decimal<[](Settings& s, double v) { s.slab_automove_ratio = v; }>},
+    {"slab_automove_ratio", "num", "0.8", kNoEffect, SetSlabAutomoveRatio},
     {"slab_automove_window", "s", "10", kNoEffect,
      Number<[](Settings& s, std::int64_t v) { s.slab_automove_window = static_cast<unsigned>(v); },
             3, 1800>},
@@ -214,16 +238,7 @@ constexpr SuboptionRow kRows[] = {
     {"no_chunked_items", nullptr, nullptr, nullptr,
      Switch<[](Settings& s) { s.slab_chunk_max = kWholePageBytes; }>},
     {"modern", nullptr, nullptr, kNoEffect, Nothing},
-    {"no_modern", nullptr, nullptr, nullptr, Switch<[](Settings& s) {
-       s.slab_reassign = false;
-       s.slab_automove = 0;
-       s.maxconns_fast = false;
-       s.lru_segmented = false;
-       s.lru_maintainer = false;
-       s.lru_crawler = false;
-       s.hash_algorithm = "jenkins";
-       s.slab_chunk_max = kWholePageBytes;
-     }>},
+    {"no_modern", nullptr, nullptr, nullptr, NoModern},
     {"relaxed_privileges", nullptr, nullptr, kNoEffect, Nothing},
     // The test for options that must not be named in --help looks for this one too.
     {"no_drop_privileges", nullptr, nullptr, nullptr, Nothing},
@@ -277,14 +292,14 @@ bool ApplyOne(Options& options, std::string_view text, string& error) {
 std::span<const SuboptionRow> SuboptionRows() { return kRows; }
 
 bool ApplySuboptions(Options& options, const string& list, string& error) {
+  // A comma at the end is passed over, an empty name in front of one is none, as in memcached.
   std::string_view rest = list;
-  while (true) {
+  while (!rest.empty()) {
     const std::size_t comma = rest.find(',');
-    const std::string_view one = rest.substr(0, comma);
-    if (!one.empty() && !ApplyOne(options, one, error)) return false;
-    if (comma == std::string_view::npos) return true;
-    rest.remove_prefix(comma + 1);
+    if (!ApplyOne(options, rest.substr(0, comma), error)) return false;
+    rest.remove_prefix(comma == std::string_view::npos ? rest.size() : comma + 1);
   }
+  return true;
 }
 
 }  // namespace podcache::server

@@ -115,8 +115,12 @@ Reply AdminCommand::Verbosity(std::string_view arguments) {
 
 Reply AdminCommand::Shutdown(std::string_view arguments) {
   if (!options_.shutdown_enabled) return Reply::kShutdownNotEnabled;
-  if (!arguments.empty() && arguments != "graceful") return Reply::kBadShutdownMode;
-  context_.RequestShutdown(!arguments.empty());
+  const std::string_view mode = protocol::TakeToken(arguments);
+  if (!mode.empty() &&
+      (!protocol::StandsFor(mode, "graceful") || !protocol::TakeToken(arguments).empty())) {
+    return Reply::kBadShutdownMode;
+  }
+  context_.RequestShutdown(!mode.empty());
   return Reply::kOk;
 }
 

@@ -9,6 +9,7 @@
 namespace podcache::command {
 
 using protocol::Reply;
+using protocol::StandsFor;
 
 namespace {
 
@@ -43,9 +44,9 @@ Classes ParseClasses(std::string_view list, bool hash_too) {
 CommandResult Dump(KeyDumpForm form, std::string_view list, bool replies_pending,
                    store::Store& store, const SettingsReport& settings) {
   const bool metadump = form == KeyDumpForm::kMetadump;
+  if (!settings.lru_crawler) return Reply::kCrawlerDisabled;
   if (!settings.dump_enabled)
     return metadump ? Reply::kMetadumpNotAllowed : Reply::kMgdumpNotAllowed;
-  if (!settings.lru_crawler) return Reply::kCrawlerDisabled;
   if (replies_pending) return metadump ? Reply::kMetadumpPipelined : Reply::kMgdumpPipelined;
   const Classes classes = ParseClasses(list, true);
   if (classes.verdict != Reply::kOk) return classes.verdict;
@@ -84,18 +85,19 @@ CommandResult LruCrawler(std::string_view arguments, bool replies_pending, store
   // memcached counts: one more token, as noreply would be, is one too many.
   if (!protocol::TakeToken(arguments).empty()) return Reply::kError;
   if (argument.empty()) {
-    if (what != "enable" && what != "disable") return Reply::kError;
-    const bool enable = what == "enable";
+    const bool enable = StandsFor(what, "enable");
+    if (!enable && !StandsFor(what, "disable")) return Reply::kError;
     context.UpdateSettings([enable](SettingsReport& settings) { settings.lru_crawler = enable; });
     return Reply::kOk;
   }
-  if (what == "metadump" || what == "mgdump") {
-    return Dump(what == "metadump" ? KeyDumpForm::kMetadump : KeyDumpForm::kMgdump, argument,
-                replies_pending, store, context.Settings());
+  if (StandsFor(what, "crawl")) return Crawl(argument, store, context.Settings());
+  const bool metadump = StandsFor(what, "metadump");
+  if (metadump || StandsFor(what, "mgdump")) {
+    return Dump(metadump ? KeyDumpForm::kMetadump : KeyDumpForm::kMgdump, argument, replies_pending,
+                store, context.Settings());
   }
-  if (what == "crawl") return Crawl(argument, store, context.Settings());
-  if (what == "sleep") return Sleep(argument, context);
-  if (what == "tocrawl") return ToCrawl(argument, context);
+  if (StandsFor(what, "tocrawl")) return ToCrawl(argument, context);
+  if (StandsFor(what, "sleep")) return Sleep(argument, context);
   return Reply::kError;
 }
 

@@ -88,12 +88,12 @@ class DetailPacket final : public LongReply {
 CommandResult StatsDetail(std::string_view arguments, const protocol::StatForm& form,
                           PrefixStats& prefixes, ServerContext& context) {
   const std::string_view what = protocol::TakeToken(arguments);
-  if (what == "dump") {
+  const bool on = protocol::StandsFor(what, "on");
+  if (protocol::StandsFor(what, "dump")) {
     if (form.request() == nullptr) return CommandResult(std::make_unique<DetailDump>(prefixes));
     return CommandResult(std::make_unique<DetailPacket>(prefixes, *form.request()));
   }
-  if (what != "on" && what != "off") return Reply::kStatsDetailUsage;
-  const bool on = what == "on";
+  if (!on && !protocol::StandsFor(what, "off")) return Reply::kStatsDetailUsage;
   prefixes.set_enabled(on);
   context.UpdateSettings([on](SettingsReport& settings) { settings.detail_enabled = on; });
   return Reply::kOk;

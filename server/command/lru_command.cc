@@ -7,14 +7,15 @@
 namespace podcache::command {
 
 using protocol::Reply;
+using protocol::StandsFor;
 
 namespace {
 
 constexpr std::uint64_t kMaxPercent = 80;
 
 Reply Mode(std::string_view mode, ServerContext& context) {
-  if (mode != "flat" && mode != "segmented") return Reply::kError;
-  const bool segmented = mode == "segmented";
+  const bool segmented = StandsFor(mode, "segmented");
+  if (!segmented && !StandsFor(mode, "flat")) return Reply::kError;
   context.UpdateSettings(
       [segmented](SettingsReport& settings) { settings.lru_segmented = segmented; });
   return Reply::kOk;
@@ -53,13 +54,21 @@ Reply TempTtl(std::string_view argument, ServerContext& context) {
   return Reply::kOk;
 }
 
+// A shortened word may stand for either of tune and temp_ttl: so many numbers make it tune.
+bool HasAllFactors(std::string_view arguments) noexcept {
+  for (int i = 0; i < 3; ++i) protocol::TakeToken(arguments);
+  return !protocol::TakeToken(arguments).empty();
+}
+
 }  // namespace
 
 Reply Lru(std::string_view arguments, ServerContext& context) {
   const std::string_view what = protocol::TakeToken(arguments);
-  if (what == "mode") return Mode(protocol::TakeToken(arguments), context);
-  if (what == "tune") return Tune(arguments, context);
-  if (what == "temp_ttl") return TempTtl(protocol::TakeToken(arguments), context);
+  if (StandsFor(what, "tune") && HasAllFactors(arguments)) return Tune(arguments, context);
+  const std::string_view argument = protocol::TakeToken(arguments);
+  if (argument.empty() || !context.Settings().lru_maintainer) return Reply::kError;
+  if (StandsFor(what, "mode")) return Mode(argument, context);
+  if (StandsFor(what, "temp_ttl")) return TempTtl(argument, context);
   return Reply::kError;
 }
 

@@ -98,8 +98,15 @@ void MetaCommand::Delete(const MetaRequest& request, OutputBuffer& output) {
   const store::Key key = session_.MakeKey(request.key);
   const store::Glimpse before = events_.Lookup(key);
   const StoreStatus result = session_.Invalidate(key, options);
-  const bool removes = !options.mark_stale && !options.drop_value;
-  if (removes && result == StoreStatus::kOk) events_.Deleted(key, "md", before);
+  if (result == StoreStatus::kOk) {
+    // Dropping the value is a write of an empty item; unless it is stale, it counts as gone too.
+    if (options.drop_value) {
+      events_.Stored(key.bytes, protocol::Verb::kSet, StoreStatus::kStored, options.exptime, 0);
+    }
+    if (!options.mark_stale) {
+      events_.Deleted(key, "md", options.drop_value ? store::Glimpse() : before);
+    }
+  }
   const std::optional<MetaStatus> status = MetaStatusOf(result);
   if (!status) return AnswerRefusal(result, output);
   if (*status != MetaStatus::kOk) {

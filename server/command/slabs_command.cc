@@ -7,6 +7,7 @@
 namespace podcache::command {
 
 using protocol::Reply;
+using protocol::StandsFor;
 
 namespace {
 
@@ -55,8 +56,9 @@ Reply Automove(std::string_view arguments, ServerContext& context) {
   const std::string_view what = protocol::TakeToken(arguments);
   const std::string_view argument = protocol::TakeToken(arguments);
   if (what.empty()) return Reply::kError;
-  if (what == "ratio" || what == "freeratio") return Ratio(argument, what == "freeratio", context);
-  if (what == "window") return Window(argument, context);
+  const bool free_ratio = StandsFor(what, "freeratio");
+  if (free_ratio || StandsFor(what, "ratio")) return Ratio(argument, free_ratio, context);
+  if (StandsFor(what, "window")) return Window(argument, context);
   std::uint32_t level = 0;
   if (!protocol::ParseUnsigned32(what, level)) return Reply::kBadFormat;
   if (level > kMaxAutomove) return Reply::kError;
@@ -69,8 +71,8 @@ Reply Automove(std::string_view arguments, ServerContext& context) {
 
 Reply Slabs(std::string_view arguments, ServerContext& context) {
   const std::string_view what = protocol::TakeToken(arguments);
-  if (what == "reassign") return Reassign(arguments, context);
-  if (what == "automove") return Automove(arguments, context);
+  if (StandsFor(what, "reassign")) return Reassign(arguments, context);
+  if (StandsFor(what, "automove")) return Automove(arguments, context);
   return Reply::kError;
 }
 

@@ -15,6 +15,7 @@ namespace podcache::command {
 
 using protocol::AppendStat;
 using protocol::Reply;
+using protocol::StandsFor;
 
 namespace {
 
@@ -59,24 +60,24 @@ CommandResult StatsCommand::Run(std::string_view arguments, const protocol::Stat
   CommandResult result = Reply::kEnd;
   if (family.empty()) {
     General(output);
-  } else if (family == "settings") {
+  } else if (StandsFor(family, "reset")) {
+    Reset();
+    result = Reply::kReset;
+  } else if (StandsFor(family, "detail")) {
+    result = context_.Settings().dump_enabled ? StatsDetail(arguments, form, prefixes_, context_)
+                                              : Reply::kStatsDetailNotAllowed;
+  } else if (StandsFor(family, "settings")) {
     AppendSettings(context_.Settings(), output);
+  } else if (StandsFor(family, "cachedump")) {
+    result = Cachedump(arguments, form);
+  } else if (StandsFor(family, "conns")) {
+    Connections(output);
   } else if (family == "items") {
     Items(output);
   } else if (family == "slabs") {
     Slabs(output);
   } else if (family == "sizes") {
     result = Sizes(form, output);
-  } else if (family == "reset") {
-    Reset();
-    result = Reply::kReset;
-  } else if (family == "detail") {
-    result = context_.Settings().dump_enabled ? StatsDetail(arguments, form, prefixes_, context_)
-                                              : Reply::kStatsDetailNotAllowed;
-  } else if (family == "cachedump") {
-    result = Cachedump(arguments, form);
-  } else if (family == "conns") {
-    Connections(output);
   } else {
     result = Reply::kError;
   }

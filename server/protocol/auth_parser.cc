@@ -26,7 +26,8 @@ AuthResult Close() noexcept {
 bool ReadLength(std::string_view line, std::uint32_t& length) noexcept {
   if (line.ends_with('\r')) line.remove_suffix(1);
   std::string_view rest = line;
-  if (TakeToken(rest) != "set") return false;
+  // A leading space is no command, as everywhere.
+  if (!line.starts_with("set") || TakeToken(rest) != "set") return false;
   for (int i = 0; i < 3; ++i) {
     if (TakeToken(rest).empty()) return false;
   }

@@ -70,6 +70,13 @@ inline std::string_view TakeToken(std::string_view& line) noexcept {
   return token;
 }
 
+// Whether a token stands for this word: memcached takes the first letters of the words behind a
+// command, as many as there are (stats se, lru_crawler e), and of several words the first that
+// fits.
+constexpr bool StandsFor(std::string_view token, std::string_view word) noexcept {
+  return !token.empty() && word.starts_with(token);
+}
+
 inline std::string_view TrimTrailingSpaces(std::string_view text) noexcept {
   const std::size_t last = text.find_last_not_of(' ');
   return last == std::string_view::npos ? std::string_view() : text.substr(0, last + 1);

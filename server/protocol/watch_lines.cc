@@ -1,8 +1,10 @@
 #include "server/protocol/watch_lines.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstring>
+#include <iterator>
 #include <utility>
 
 #include "server/protocol/scan.h"
@@ -20,10 +22,10 @@ constexpr std::string_view kNoClass = "0";
 constexpr std::string_view kClass = "1";
 
 constexpr std::pair<std::string_view, Streams> kStreamNames[] = {
-    {"rawcmds", kRawCommands},   {"evictions", kEvictions},    {"fetchers", kFetchers},
-    {"mutations", kMutations},   {"sysevents", kSystemEvents}, {"connevents", kConnectionEvents},
-    {"deletions", kDeletions},   {"proxyreqs", kProxyEvents},  {"proxyevents", kProxyEvents},
-    {"proxyuser", kProxyEvents},
+    {"rawcmds", kRawCommands},   {"evictions", kEvictions},     {"fetchers", kFetchers},
+    {"mutations", kMutations},   {"sysevents", kSystemEvents},  {"connevents", kConnectionEvents},
+    {"proxyreqs", kProxyEvents}, {"proxyevents", kProxyEvents}, {"proxyuser", kProxyEvents},
+    {"deletions", kDeletions},
 };
 
 constexpr std::array<std::string_view, 4> kLookups = {"not_found", "found", "flushed", "expired"};
@@ -82,12 +84,10 @@ Line& Append(Line& line, const WatchedConnection& who) noexcept {
 std::optional<Streams> ParseStreams(std::string_view arguments) noexcept {
   Streams streams = 0;
   for (std::string_view word = TakeToken(arguments); !word.empty(); word = TakeToken(arguments)) {
-    Streams found = 0;
-    for (const auto& [name, stream] : kStreamNames) {
-      if (word == name) found = stream;
-    }
-    if (found == 0) return std::nullopt;
-    streams |= found;
+    const auto* const found = std::ranges::find_if(
+        kStreamNames, [&](const auto& stream) { return StandsFor(word, stream.first); });
+    if (found == std::end(kStreamNames)) return std::nullopt;
+    streams |= found->second;
   }
   return streams == 0 ? kFetchers : streams;
 }

@@ -2,7 +2,9 @@
 import os
 import random
 import resource
+import select
 import socket
+import tempfile
 import time
 import unittest
 
@@ -62,13 +64,27 @@ class Limits(unittest.TestCase):
             self.assertGreaterEqual(int(first.stats()["listen_disabled_num"]), 1)
 
     def test_idle_connections_are_closed(self):
-        with Server("-o", "idle_timeout=1") as server:
-            idle, half = server.connect(), server.connect()
-            idle.ask(b"version\r\n")
-            half.send(b"get ")
-            self.assertTrue(idle.closed())
-            self.assertTrue(half.closed())
-            self.assertEqual(server.connect().stats()["idle_kicks"], "2")
+        with tempfile.TemporaryDirectory() as folder, \
+                Server("-o", "idle_timeout=1", "--extra-unix-socket", folder + "/socket") as server:
+            watcher, busy = server.connect(), server.connect()
+            self.assertEqual(watcher.ask(b"watch rawcmds\r\n"), b"OK\r\n")
+            line, value, packet, mute = (server.connect() for _ in range(4))
+            local = server.connect_unix(folder + "/socket")
+            local.ask(b"version\r\n")
+            line.send(b"get ")
+            value.send(b"set k 0 0 10\r\nabc")
+            packet.send(binary.store(0x01, b"k", b"x" * 100)[:-1])
+            idle = [line, value, packet, mute, local]
+            while idle:
+                self.assertTrue(busy.ask(b"version\r\n").startswith(b"VERSION"))
+                answered, _, _ = select.select([client.socket for client in idle], [], [], 0.1)
+                for client in [client for client in idle if client.socket in answered]:
+                    self.assertTrue(client.closed())
+                    self.assertEqual(client.received, b"")
+                    idle.remove(client)
+            # Who watches has nothing to say.
+            stats = busy.stats()
+            self.assertEqual((stats["idle_kicks"], stats["log_watchers"]), ("5", "1"))
 
 
 class Bad(unittest.TestCase):

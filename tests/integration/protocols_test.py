@@ -213,12 +213,27 @@ class UdpTest(unittest.TestCase):
             for datagram in (b"", b"\0", b"\0" * 7, b"\0" * 8, bytes.fromhex("000100000000000000"),
                              b"\0\1\0\0\0\0\0\0version\r\n", b"\0\1\0\0\0\2\0\0version\r\n", b"\0\1\0\1\0\2\0\0version\r\n",
                              b"\0\1\0\0\0\1\0\0", b"\0\1\0\0\0\1\0\0version", b"\0\1\0\0\0\1\0\0\x80",
-                             b"\0\1\0\0\0\1\0\0set k 0 0 100000\r\nabc", b"\0\1\0\0\0\1\0\0quit\r\n", b"\0\1\0\0\0\1\0\0watch\r\n",
+                             b"\0\1\0\0\0\1\0\0set k 0 0 100000\r\nabc", b"\0\1\0\0\0\1\0\0set n 0 0 1 noreply\r\nx\r\n",
+                             b"\0\1\0\0\0\1\0\0mg nope v q\r\n", b"\0\1\0\0\0\1\0\0" + b"x" * 3000 + b"\r\n",
+                             b"\0\1\0\0\0\1\0\0" + binary.request(0x09, b"nope"), b"\0\1\0\0\0\1\0\0" + binary.store(0x11, b"n", b"x"),
+                             b"\0\1\0\0\0\1\0\0" + binary.request(0x17), b"\0\1\0\0\0\1\0\0" + binary.store(0x01, b"k", b"x")[:-1], b"\0\1\0\0\0\1\0\0quit\r\n", b"\0\1\0\0\0\1\0\0watch\r\n",
                              b"\0\1\0\0\0\1\0\0" + binary.HEADER.pack(0x80, 1, 1, 8, 0, 0, 100_000, 0, 0) + b"k" * 9):
                 client.socket.send(datagram)
             self.assertRegex(client.ask(b"version\r\n", 3), VERSION)
             self.assertTrue(client.silent())
             self.assertIsNone(server.connect().get(b"k"))
+
+    def test_what_is_not_whole_or_too_large_harms_no_later_request(self):
+        with Server("-U", "-1") as server:
+            client = Udp(udp_ports(server)["INET"])
+            self.addCleanup(client.socket.close)
+            too_large = binary.HEADER.pack(0x80, 0x01, 1, 8, 0, 0, 2_000_000, 6, 0) + b"\0" * 8 + b"k"
+            for number in range(2, 60, 3):
+                client.socket.send(b"\0\1\0\0\0\1\0\0set k 0 0 30\r\nabc\r\n")
+                self.assertEqual(client.ask(b"set k 0 0 2000000\r\nabc\r\n", number),
+                                 b"SERVER_ERROR object too large for cache\r\n")
+                self.assertEqual(binary.split(client.ask(too_large, number + 1))[0].status, 3)
+                self.assertRegex(client.ask(b"version\r\n", number + 2), VERSION)
 
     def test_protocols_of_the_socket(self):
         with Server("-U", "-1", "-B", "ascii") as server:

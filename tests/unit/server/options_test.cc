@@ -98,6 +98,8 @@ TEST(Options, SuboptionsAreListsAndRepeat) {
   EXPECT_FALSE(parsed.options.settings.maxconns_fast);
   EXPECT_FALSE(parsed.options.settings.lru_crawler);
   EXPECT_EQ(parsed.options.settings.hashpower_init, 20);
+  EXPECT_TRUE(Parse({"-o", ""}).ok);
+  EXPECT_TRUE(Parse({"-o", "modern,"}).ok);
 }
 
 TEST(Options, OurOwnLongOptions) {
@@ -154,6 +156,8 @@ TEST(Options, RefusesInOneLineThatNamesTheOption) {
       {{"-S"}, "not part of Podcache"},
       {{"-N", "1"}, "not part of Podcache"},
       {{"-o", "nonsense"}, "Illegal suboption \"nonsense\""},
+      {{"-o", "modern,,no_lru_crawler"}, "Illegal suboption \"\""},
+      {{"-o", ","}, "Illegal suboption \"\""},
       {{"-o", "ext_path=/x:1G"}, "Illegal suboption \"ext_path\""},
       {{"-o", "proxy_config=x"}, "Illegal suboption \"proxy_config\""},
       {{"-o", "drop_privileges"}, "not part of Podcache"},
@@ -286,8 +290,12 @@ TEST(Options, DecimalsAtTheirEdges) {
   for (const char* const name : {"-f", "slab_automove_ratio", "slab_automove_freeratio",
                                  "hot_max_factor", "warm_max_factor"}) {
     const NumberOption option{name, "", "", "", ""};
+    const bool is_share = option.name == "slab_automove_ratio";
     for (const char* const value : {"1.01", "2", "1e2"}) {
-      EXPECT_TRUE(Parse(Given(option, value)).ok) << name << " " << value;
+      EXPECT_EQ(Parse(Given(option, value)).ok, !is_share) << name << " " << value;
+    }
+    for (const char* const value : {"0.01", "1", "1.0"}) {
+      EXPECT_EQ(Parse(Given(option, value)).ok, option.name != "-f") << name << " " << value;
     }
     for (const char* const value :
          {"0", "-1", "x", "1.5x", " 2", "2 ", "nan", "inf", "1e999", "1,5"}) {
@@ -341,6 +349,11 @@ TEST(Options, WordsForSeveralSettings) {
   EXPECT_FALSE(old.lru_segmented);
   EXPECT_EQ(old.hash_algorithm, "jenkins");
   EXPECT_EQ(old.slab_chunk_max, 1048576U);
+  const auto chunks = [](const char* list) {
+    return Parse({"-o", list}).options.settings.slab_chunk_max;
+  };
+  EXPECT_EQ(chunks("slab_chunk_max=16,no_modern"), 16384U);
+  EXPECT_EQ(chunks("no_modern,slab_chunk_max=16"), 16384U);
   EXPECT_EQ(Parse({"-o", "no_chunked_items"}).options.settings.slab_chunk_max, 1048576U);
   EXPECT_EQ(Parse({"-o", "no_slab_automove,slab_automove"}).options.settings.slab_automove, 1);
   const auto again = Parse({"-o", "no_lru_maintainer", "-o", "lru_maintainer"}).options.settings;

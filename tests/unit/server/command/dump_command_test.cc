@@ -105,6 +105,12 @@ TEST(DumpCommandTest, ACrawlerSwitchedOffDumpsNothing) {
   EXPECT_EQ(harness.Ask("lru_crawler enable foo\r\n"), "ERROR\r\n");
   EXPECT_EQ(harness.Ask("lru_crawler enable\r\n"), "OK\r\n");
   EXPECT_EQ(harness.Ask("lru_crawler metadump all\r\n"), "OK\r\nEND\r\n");
+  // Shortened: a lone m is the first that fits.
+  EXPECT_EQ(harness.Ask("lru_crawler m hash\r\n"), "OK\r\nEND\r\n");
+  EXPECT_EQ(harness.Ask("lru_crawler mg hash\r\n"), "OK\r\nEN\r\n");
+  EXPECT_EQ(harness.Ask("lru_crawler d\r\nlru_crawler m all\r\n"),
+            "OK\r\nCLIENT_ERROR lru crawler disabled\r\n");
+  EXPECT_EQ(harness.Ask("lru_crawler e\r\n"), "OK\r\n");
 }
 
 TEST(DumpCommandTest, KnobsAreShownInTheSettings) {

@@ -129,6 +129,11 @@ TEST(StatsCommandTest, ExactlyTheKeysOfTheSettingsInOrder) {
 }
 
 // The defaults as memcached 1.6.45 prints them.
+TEST(StatsCommandTest, OfShortenedFamiliesSettingsComeFirst) {
+  Harness harness;
+  EXPECT_EQ(harness.Ask("stats s\r\n"), harness.Ask("stats settings\r\n"));
+}
+
 TEST(StatsCommandTest, SettingsAreWrittenLikeMemcacheds) {
   Harness harness;
   auto settings = Stats(harness, " settings");

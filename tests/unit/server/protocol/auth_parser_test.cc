@@ -46,7 +46,7 @@ TEST(AuthParserTest, EverythingElseIsUnauthenticated) {
   for (const std::string_view line :
        {"get foo\r\n", "version\r\n", "set foo 0 0\r\n", "set foo 0 0 -1\r\n", "set foo 0 0 x\r\n",
         "set foo 0 0 99999999999\r\n", "SET foo 0 0 7\r\n", "add a 0 0 1\r\n", "settle a 0 0 7\r\n",
-        " set a 0 0\r\n", "      \r\n"}) {
+        " set a 0 0\r\n", " set a 0 0 7\r\n", "      \r\n"}) {
     ExpectError(line, Reply::kUnauthenticated, line.size());
   }
 }

@@ -85,8 +85,12 @@ TEST_F(WatchLinesTest, Streams) {
             kRawCommands | kEvictions | kFetchers | kMutations | kSystemEvents | kConnectionEvents |
                 kDeletions);
   EXPECT_EQ(ParseStreams("proxyreqs proxyevents proxyuser"), kProxyEvents);
-  EXPECT_EQ(ParseStreams("fetch"), std::nullopt);
+  EXPECT_EQ(ParseStreams("fetchersx"), std::nullopt);
   EXPECT_EQ(ParseStreams("fetchers noreply"), std::nullopt);
+  // Shortened; of several that fit the first one, as memcached has them.
+  EXPECT_EQ(ParseStreams("fetch m d"), kFetchers | kMutations | kDeletions);
+  EXPECT_EQ(ParseStreams("r e s c p"),
+            kRawCommands | kEvictions | kSystemEvents | kConnectionEvents | kProxyEvents);
 }
 
 }  // namespace

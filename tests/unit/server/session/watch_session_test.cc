@@ -110,6 +110,15 @@ TEST_F(WatchSessionTest, MetaCommands) {
             "item_get key=q status=found clsid=1 cfd=8 size=2\n"
             "deleted key=q cmd=md clsid=1 size=2\n"
             "item_get key=q status=not_found clsid=0 cfd=8 size=0\n");
+  SeenOf("set x 0 0 2\r\nab\r\n");
+  // An item whose value is dropped is written anew, and unless it is stale it counts as deleted.
+  EXPECT_EQ(SeenOf("md x I x T30\r\nmd x x\r\nmd x x C1\r\n"),
+            "item_get key=x status=found clsid=1 cfd=8 size=2\n"
+            "item_store key=x status=stored cmd=set ttl=30 clsid=1 cfd=8 size=0\n"
+            "item_get key=x status=found clsid=1 cfd=8 size=0\n"
+            "item_store key=x status=stored cmd=set ttl=0 clsid=1 cfd=8 size=0\n"
+            "deleted key=x cmd=md clsid=1 size=0\n"
+            "item_get key=x status=found clsid=1 cfd=8 size=0\n");
 }
 
 TEST_F(WatchSessionTest, RefusedForItsSize) {
