@@ -11,10 +11,10 @@ namespace {
 
 // Load, in hundredths, above which an array grows and below which it shrinks; after shrinking it is
 // at kTargetLoad.
-constexpr std::uint64_t kMaxLoad = 82;
+constexpr std::uint64_t kMaxLoad = 92;
 constexpr std::uint64_t kMinLoad = 45;
-constexpr std::uint64_t kTargetLoad = 72;
-constexpr std::uint32_t kGrowthDivisor = 8;
+constexpr std::uint64_t kTargetLoad = 84;
+constexpr std::uint32_t kGrowthDivisor = 24;
 
 // Anew, when buckets have become others.
 void CountGhosts(Partition& partition, BucketArray array) noexcept {

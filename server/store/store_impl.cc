@@ -18,14 +18,14 @@ constexpr std::uint64_t kSmallBudgetBytes = std::uint64_t{1} << 30;
 constexpr std::uint64_t kSegmentsPerLimit = 256;
 // A partition per this many pages of budget: its bucket array is then several pages, and rounding
 // to pages costs little.
-constexpr std::uint64_t kPagesPerPartition = 64;
+constexpr std::uint64_t kPagesPerPartition = 128;
 constexpr std::uint64_t kMinPartitions = 16;
 constexpr std::uint64_t kMaxPartitions = 16384;
 constexpr std::uint64_t kMinSegments = 16;
 constexpr std::size_t kMaxStagedBytes = std::size_t{64} * 1024;
 
 // Of all segments the budget allows, one in this many is kept free, but at least kMinFree.
-constexpr std::uint64_t kFreeDivisor = 64;
+constexpr std::uint64_t kFreeDivisor = 128;
 // Reclaiming before giving up on one allocation.
 constexpr int kMaxInlineReclaims = 64;
 // What somebody who has charged too much evicts and gives back before going on.
