@@ -2,8 +2,8 @@
 //
 // Many partitions, each with its own lock and its own array of 64-byte buckets: 7 slots and a count
 // of the entries that found their bucket full and went on to a following one. An array grows by a
-// twenty-fourth, a page at least, and shrinks when mostly empty; only its own partition waits for that,
-// never the whole index. An empty partition has no array.
+// twenty-fourth, a page at least, and shrinks when mostly empty; only its own partition waits for
+// that, never the whole index. An empty partition has no array.
 //
 // What room is left in a bucket holds ghosts: fingerprints of the last few keys that belong there
 // and were evicted without having been used. An item whose ghost is found is entered as if used.
