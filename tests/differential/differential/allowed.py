@@ -252,6 +252,13 @@ def unknown_opcode(answers):
         len(request) > 24 and request[1] not in binary.KNOWN and (request[2:5] != b"\0\0\0") for request in answers.history)
 
 
+@rule("SASL opcodes with illegal headers")
+def illegal_sasl(answers):
+    other, mine = answers.first_difference()
+    return (answers.binary and mine is not None and re.search(rb"op=2[012] status=81", mine) is not None
+            and (other is None or re.search(rb"op=2[012] status=04", other) is not None))
+
+
 def changed_number(answers):
     return answers.had(rb"^\x80[\x05\x06\x15\x16]|^(incr|decr|ma) ")
 
