@@ -36,6 +36,8 @@ class EvictionPolicy {
   constexpr std::uint32_t small_percent() const noexcept {
     return kind_ == EvictionKind::kS3Fifo ? 10 : 0;
   }
+  // Whether main gives way at once when other items become popular.
+  constexpr bool WatchesPopularity() const noexcept { return kind_ == EvictionKind::kS3Fifo; }
   constexpr bool Keeps(unsigned frequency) const noexcept {
     return kind_ != EvictionKind::kFifo && frequency > 0;
   }

@@ -39,11 +39,12 @@ Reclaimer::Reclaimer(ItemTable& table, const KeyHasher& hasher, EvictionPolicy p
 bool Reclaimer::ReclaimOne(ReclaimReason reason, std::uint32_t now) noexcept {
   MutexLock lock(mutex_);
   SegmentLog& log = table_.log();
-  const Victim victim = log.PickVictim(evictions_, policy_.small_percent());
+  if (evictions_ && policy_.WatchesPopularity()) WatchPopularity(now);
+  const Victim victim = log.PickVictim(evictions_, Choice());
   if (Reclaim(victim, reason, now)) return true;
   // No room to move into: rather evict the oldest than what lives in the middle of the line.
   return evictions_ && victim.kind == VictimKind::kMostlyDead &&
-         Reclaim(log.PickOldest(policy_.small_percent()), reason, now);
+         Reclaim(log.PickOldest(Choice()), reason, now);
 }
 
 bool Reclaimer::Reclaim(const Victim& victim, ReclaimReason reason, std::uint32_t now) noexcept {
@@ -54,6 +55,11 @@ bool Reclaimer::Reclaim(const Victim& victim, ReclaimReason reason, std::uint32_
   pass.line = log.LineOf(victim.segment);
   pass.now = now;
   pass.compacting = victim.kind == VictimKind::kMostlyDead;
+  if (drain_.on && !pass.compacting) {
+    pass.draining = IsDrained(victim);
+    // Nothing of main is left from before.
+    if (Choice().drain && !pass.draining) EndDrain(false);
+  }
   pass.shrinking = reason == ReclaimReason::kShrink || reason == ReclaimReason::kShrinkFast;
   const std::size_t live = log.segment(victim.segment).live_bytes();
   pass.copy_limit = CopyLimit(pass.line, reason, live);
@@ -64,6 +70,7 @@ bool Reclaimer::Reclaim(const Victim& victim, ReclaimReason reason, std::uint32_
   const bool empty = Empty(pass);
   pass.writer->Release();
   counters_.copied_bytes.fetch_add(pass.copied, std::memory_order_relaxed);
+  if (pass.draining) NoteDrained(pass.copied, live);
   if (!pass.compacting && !pass.shrinking && pass.copy_limit != SIZE_MAX) SettleCredit(pass, live);
   if (empty) {
     if (pass.compacting) counters_.compacted_segments.fetch_add(1, std::memory_order_relaxed);
@@ -235,7 +242,7 @@ void Reclaimer::Evict(Pass& pass, Partition& partition, std::uint64_t hash,
   if ((found.header & header::kFetched) == 0)
     counters_.evicted_unfetched_items.fetch_add(1, std::memory_order_relaxed);
   table_.Remove(partition, hash, found);
-  if (policy_.LeavesGhost(pass.line)) table_.index().AddGhost(partition, hash);
+  if (pass.draining || policy_.LeavesGhost(pass.line)) table_.index().AddGhost(partition, hash);
 }
 
 // The observer is told when the partition is unlocked; by then the item is gone.
@@ -254,7 +261,7 @@ void Reclaimer::Describe(Pass& pass, const Found& found) noexcept {
 std::uint32_t Reclaimer::NextIdleSeconds(std::uint32_t now) noexcept {
   MutexLock lock(mutex_);
   SegmentLog& log = table_.log();
-  const Victim victim = log.PickOldest(policy_.small_percent());
+  const Victim victim = log.PickOldest(Choice());
   if (victim.kind == VictimKind::kNone) return 0;
   const std::uint32_t tail = log.segment(victim.segment).tail.load(std::memory_order_relaxed);
   std::uint32_t idle = 0;

@@ -2,7 +2,8 @@
 //
 // A mostly dead segment is compacted: what lives moves into another that takes its place in its
 // line, from the newer half of that to the head. Otherwise the oldest of a line is emptied: items
-// that the policy keeps are copied to the head of the line for that, the rest is evicted.
+// that the policy keeps are copied to the head of the line for that, the rest is evicted. When
+// popularity shifts at a stroke, main is drained first (reclaimer_shift.cc).
 //
 // Threads: any; one at a time reclaims (mutex). Lock order: this mutex, then a partition's lock,
 // then the log's mutex. Nobody may come here while holding a partition's lock.
@@ -20,6 +21,7 @@
 #include "server/store/item_table.h"
 #include "server/store/key_hasher.h"
 #include "server/store/log_writer.h"
+#include "server/store/shift_detector.h"
 
 namespace podcache::store {
 
@@ -64,6 +66,8 @@ struct ReclaimCounters {
   std::atomic<std::uint64_t> swept_items{0};
   std::atomic<std::uint64_t> sweeps{0};
   std::atomic<std::uint64_t> compacted_segments{0};
+  std::atomic<std::uint64_t> shifts{0};          // Of popularity, that began to drain main.
+  std::atomic<std::uint64_t> refuted_shifts{0};  // Main proved to be popular still.
 };
 
 class Reclaimer {
@@ -93,6 +97,7 @@ class Reclaimer {
     bool compacting = false;
     bool keep_place = false;
     bool shrinking = false;
+    bool draining = false;
     std::size_t copied = 0;  // Into the head or by compaction.
     std::size_t copy_limit = 0;
     LogWriter* writer = nullptr;  // Of what moves.
@@ -101,6 +106,23 @@ class Reclaimer {
     char evicted_key[kMaxKeyBytes];
     bool tell = false;
   };
+
+  // Of main, since popularity shifted.
+  struct Drain {
+    bool on = false;
+    std::uint32_t until = 0;         // The last segment of main that was opened before.
+    std::uint32_t first_opened = 0;  // Segments of the small line opened by then.
+    double kept_share = 0;           // Of what was drained lately.
+  };
+
+  // reclaimer_shift.cc
+  OldestChoice Choice() const noexcept REQUIRES(mutex_);
+  void WatchPopularity(std::uint32_t now) noexcept REQUIRES(mutex_);
+  bool LookAtYoung(std::uint32_t segment, std::uint32_t all) noexcept REQUIRES(mutex_);
+  void ForgetUses(std::uint32_t segment, std::uint32_t now) noexcept;
+  bool IsDrained(const Victim& victim) const noexcept REQUIRES(mutex_);
+  void NoteDrained(std::size_t kept_bytes, std::size_t live_bytes) noexcept REQUIRES(mutex_);
+  void EndDrain(bool refuted) noexcept REQUIRES(mutex_);
 
   std::size_t CopyLimit(Line line, ReclaimReason reason, std::size_t live_bytes) const noexcept
       REQUIRES(mutex_);
@@ -140,6 +162,9 @@ class Reclaimer {
   LogWriter main_compaction_writer_ GUARDED_BY(mutex_);
   // What earlier segments kept less than they might have.
   std::size_t credit_bytes_ GUARDED_BY(mutex_) = 0;
+  ShiftDetector shift_detector_ GUARDED_BY(mutex_);
+  Drain drain_ GUARDED_BY(mutex_);
+  std::uint32_t watched_opened_ GUARDED_BY(mutex_) = 0;
   std::uint32_t sweep_cursor_ GUARDED_BY(mutex_) = 1;
 };
 

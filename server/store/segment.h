@@ -1,7 +1,7 @@
 // What is known of one segment of the log, beside its memory.
 //
-// Threads: `line` changes while the segment is free only. The links, `candidate`, `listed_dead` and
-// the transitions of `state` are under the log's mutex; the rest are atomics.
+// Threads: `line` changes while the segment is free only. The links, `candidate`, `listed_dead`,
+// `forgotten_until` and the transitions of `state` are under the log's mutex; the rest are atomics.
 #pragma once
 
 #include <atomic>
@@ -46,6 +46,8 @@ struct alignas(64) Segment {
   std::uint32_t next = kNoSegment;
   std::uint32_t next_candidate = kNoSegment;
   std::uint32_t next_dead = kNoSegment;
+  // Its items' uses were forgotten when main was to be drained up to here (OldestChoice).
+  std::uint32_t forgotten_until = 0;
   // Log position of the segment's first unit: position of a record = this + its offset in units.
   // Never used twice.
   std::atomic<std::uint64_t> first_position{0};

@@ -94,6 +94,7 @@ bool SegmentLog::OpenLocked(Stream stream, std::uint32_t epoch, Claim claim,
   fresh.tail.store(0, std::memory_order_relaxed);
   fresh.dead.store(0, std::memory_order_relaxed);
   fresh.padding.store(0, std::memory_order_relaxed);
+  fresh.forgotten_until = order(Line::kMain).opened.load(std::memory_order_relaxed) - 1;
   fresh.earliest_exptime.store(Segment::kNoExptime, std::memory_order_relaxed);
   fresh.flush_epoch.store(epoch, std::memory_order_relaxed);
   fresh.first_position.store(next_position_, std::memory_order_relaxed);
@@ -167,20 +168,49 @@ void SegmentLog::UnpinReader(std::uint32_t id) noexcept {
   if (holder.state.load() == SegmentState::kDraining && holder.readers.load() == 0) FreeLocked(id);
 }
 
-Victim SegmentLog::PickVictim(bool evict, std::uint32_t small_percent) noexcept {
+Victim SegmentLog::PickVictim(bool evict, const OldestChoice& choice) noexcept {
   MutexLock lock(mutex_);
   // First those that cost nothing.
   Victim victim{VictimKind::kMostlyDead, PopDeadLocked()};
   if (victim.segment == kNoSegment) victim.segment = PopCandidateLocked();
-  if (victim.segment == kNoSegment && evict)
-    victim = {VictimKind::kOldest, OldestLocked(small_percent)};
+  if (victim.segment == kNoSegment && evict) victim = {VictimKind::kOldest, OldestLocked(choice)};
   if (victim.segment == kNoSegment && !evict) victim = {VictimKind::kMostlyDead, MostDeadLocked()};
   return TakeForReclaimLocked(victim);
 }
 
-Victim SegmentLog::PickOldest(std::uint32_t small_percent) noexcept {
+Victim SegmentLog::PickOldest(const OldestChoice& choice) noexcept {
   MutexLock lock(mutex_);
-  return TakeForReclaimLocked({VictimKind::kOldest, OldestLocked(small_percent)});
+  return TakeForReclaimLocked({VictimKind::kOldest, OldestLocked(choice)});
+}
+
+std::uint32_t SegmentLog::FindYoung(std::uint32_t age) noexcept {
+  MutexLock lock(mutex_);
+  for (std::uint32_t id = order(Line::kSmall).newest; id != kNoSegment;
+       id = segments_[id].previous) {
+    const std::uint32_t since = OpenedSince(id);
+    if (since > age) break;
+    if (since == age &&
+        segments_[id].state.load(std::memory_order_relaxed) == SegmentState::kSealed &&
+        QuiesceLocked(id))
+      return id;
+  }
+  return kNoSegment;
+}
+
+std::uint32_t SegmentLog::NextToForget(std::uint32_t ahead, std::uint32_t until) noexcept {
+  MutexLock lock(mutex_);
+  std::uint32_t id = order(Line::kMain).oldest;
+  for (std::uint32_t seen = 0; id != kNoSegment && seen < ahead; id = segments_[id].next) {
+    Segment& old = segments_[id];
+    if (old.state.load(std::memory_order_relaxed) != SegmentState::kSealed || !QuiesceLocked(id))
+      continue;
+    if (!WasOpenedBy(id, until)) break;
+    ++seen;
+    if (old.forgotten_until == until) continue;
+    old.forgotten_until = until;
+    return id;
+  }
+  return kNoSegment;
 }
 
 Victim SegmentLog::PickDead() noexcept {
@@ -365,12 +395,17 @@ std::uint32_t SegmentLog::PopCandidateLocked() noexcept {
   return kNoSegment;
 }
 
-std::uint32_t SegmentLog::OldestLocked(std::uint32_t small_percent) noexcept {
+std::uint32_t SegmentLog::OldestLocked(const OldestChoice& choice) noexcept {
+  if (choice.drain) {
+    const std::uint32_t old = OldestLocked(Line::kMain);
+    if (old != kNoSegment && WasOpenedBy(old, choice.drain_until)) return old;
+  }
   const std::uint64_t small = sealed_segments(Line::kSmall);
   // With a single line the other one is what a policy before a restart has left.
-  const bool from_small = small_percent == 0
-                              ? sealed_segments(Line::kMain) == 0
-                              : small * 100 > std::uint64_t{sealed_segments()} * small_percent;
+  const bool from_small =
+      choice.small_percent == 0
+          ? sealed_segments(Line::kMain) == 0
+          : small * 100 > std::uint64_t{sealed_segments()} * choice.small_percent;
   const std::uint32_t id = OldestLocked(from_small ? Line::kSmall : Line::kMain);
   return id != kNoSegment ? id : OldestLocked(from_small ? Line::kMain : Line::kSmall);
 }

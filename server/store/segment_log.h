@@ -61,6 +61,15 @@ struct Victim {
   std::uint32_t segment = kNoSegment;
 };
 
+// Which segment is the oldest.
+struct OldestChoice {
+  // That of the first line if that has more than this part of all segments.
+  std::uint32_t small_percent = 0;
+  // Before that, those of main from before a shift of popularity.
+  bool drain = false;
+  std::uint32_t drain_until = 0;
+};
+
 class SegmentLog {
  public:
   // Segments kept free for moving items out of others.
@@ -128,12 +137,23 @@ class SegmentLog {
   void PinReader(std::uint32_t segment) noexcept { segments_[segment].readers.fetch_add(1); }
   void UnpinReader(std::uint32_t segment) noexcept;
 
-  // Chooses what to reclaim and marks it so; the caller is the only one that reclaims. The oldest
-  // is that of the first line if that has more than `small_percent` of all segments.
-  Victim PickVictim(bool evict, std::uint32_t small_percent) noexcept;
-  Victim PickOldest(std::uint32_t small_percent) noexcept;
+  // Chooses what to reclaim and marks it so; the caller is the only one that reclaims.
+  Victim PickVictim(bool evict, const OldestChoice& choice) noexcept;
+  Victim PickOldest(const OldestChoice& choice) noexcept;
   // One in which nothing lives.
   Victim PickDead() noexcept;
+  // The segment of the first line since which so many were opened, if it is sealed and whole.
+  std::uint32_t FindYoung(std::uint32_t age) noexcept;
+  // The next one that was not told yet, of so many oldest of main, opened by then.
+  std::uint32_t NextToForget(std::uint32_t ahead, std::uint32_t until) noexcept;
+  // Segments opened at the head of a line, so far; wraps.
+  std::uint32_t opened(Line line) const noexcept {
+    return order(line).opened.load(std::memory_order_relaxed);
+  }
+  bool WasOpenedBy(std::uint32_t segment, std::uint32_t opened) const noexcept {
+    const std::uint32_t own = segments_[segment].opened.load(std::memory_order_relaxed);
+    return static_cast<std::int32_t>(own - opened) <= 0;
+  }
   // The victim holds nothing any more. True if its memory is free at once.
   bool Retire(std::uint32_t segment) noexcept;
   // The victim stays, in its old place.
@@ -204,7 +224,7 @@ class SegmentLog {
   bool IsDead(std::uint32_t segment) const noexcept { return segments_[segment].live_bytes() == 0; }
   bool QuiesceLocked(std::uint32_t segment) noexcept REQUIRES(mutex_);
   std::uint32_t PopCandidateLocked() noexcept REQUIRES(mutex_);
-  std::uint32_t OldestLocked(std::uint32_t small_percent) noexcept REQUIRES(mutex_);
+  std::uint32_t OldestLocked(const OldestChoice& choice) noexcept REQUIRES(mutex_);
   std::uint32_t OldestLocked(Line line) noexcept REQUIRES(mutex_);
   std::uint32_t MostDeadLocked() noexcept REQUIRES(mutex_);
   // None stays none.

@@ -257,6 +257,9 @@ struct StoreStats {
   std::uint64_t stored_bytes = 0;
   std::uint64_t copied_bytes = 0;
   std::uint64_t compacted_segments = 0;
+  // Times that other items became popular at a stroke, and of those, how often that proved wrong.
+  std::uint64_t popularity_shifts = 0;
+  std::uint64_t refuted_shifts = 0;
   // By a warm restart; 0 when cold.
   std::uint64_t restored_items = 0;
   double restored_seconds = 0;

@@ -402,6 +402,8 @@ StoreStats StoreImpl::stats() const {
   stats.swept_items = reclaim.swept_items.load(std::memory_order_relaxed);
   stats.sweeps = reclaim.sweeps.load(std::memory_order_relaxed);
   stats.compacted_segments = reclaim.compacted_segments.load(std::memory_order_relaxed);
+  stats.popularity_shifts = reclaim.shifts.load(std::memory_order_relaxed);
+  stats.refuted_shifts = reclaim.refuted_shifts.load(std::memory_order_relaxed);
   stats.restored_items = restart_report_.items;
   stats.restored_seconds = restart_report_.seconds;
   stats.copied_bytes = reclaim.copied_bytes.load(std::memory_order_relaxed);

@@ -207,6 +207,11 @@ void AddSegments(const store::StoreStats& store, FamilyList& out) {
             store.slack_bytes);
   out.Counter("segment_compactions_total", "Segments emptied because most of them was dead.",
               store.compacted_segments);
+  out.Counter("eviction_shifts_total",
+              "Times that other items seemed to become popular at a stroke.",
+              store.popularity_shifts);
+  out.Counter("eviction_shifts_refuted_total", "Those in which the old ones proved popular still.",
+              store.refuted_shifts);
   out.Gauge("index_entries", "Entries of the index.", store.index_entries);
   out.Gauge("index_slots", "Slots of the index.", store.index_slots);
   out.Gauge("restart_restored_items", "Items found by a warm restart of this process.",

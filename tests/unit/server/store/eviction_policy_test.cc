@@ -205,7 +205,7 @@ TEST_P(EvictionPolicyTest, AGhostIsRemembered) {
   }
 }
 
-// Hit ratios on independent draws from a Zipf distribution.
+// Independent draws from a Zipf distribution.
 class Zipf {
  public:
   explicit Zipf(int n) {
@@ -227,6 +227,48 @@ class Zipf {
  private:
   std::vector<double> cumulative_;
 };
+
+// As an application uses a cache: what is not there is stored. Returns how many were there.
+class EvictionPolicyZipfTest : public EvictionPolicyTest {
+ protected:
+  int Ask(int requests, int first_key) {
+    int hits = 0;
+    for (int i = 0; i < requests; ++i) {
+      const std::string key = KeyOf(first_key + zipf.Draw(random));
+      const bool hit = parts.Use(key).has_value();
+      while (!hit && !parts.Insert(key, std::string(200, 'v'))) EXPECT_TRUE(Reclaim());
+      hits += hit;
+    }
+    return hits;
+  }
+  int Held(int first_key) {
+    int held = 0;
+    for (int i = 0; i < kKeys; ++i) held += parts.Use(KeyOf(first_key + i)).has_value();
+    return held;
+  }
+
+  static constexpr int kKeys = 100'000;
+  const Zipf zipf{kKeys};
+  std::mt19937_64 random{7};
+};
+INSTANTIATE_TEST_SUITE_P(Policies, EvictionPolicyZipfTest,
+                         ::testing::Values(EvictionKind::kS3Fifo, EvictionKind::kSecondChance,
+                                           EvictionKind::kFifo),
+                         NameOf);
+
+// All popular keys are replaced by others: after as many requests as would fill a cache two and a
+// half times, hardly any of the old ones is left.
+TEST_P(EvictionPolicyZipfTest, WhatIsNotPopularAnyMoreGoesSoon) {
+  Ask(400'000, 0);
+  EXPECT_EQ(reclaimer.counters().shifts.load(), 0u);
+  const auto room = static_cast<int>(parts.items());
+  const int later = Ask(5 * room, kKeys);
+  std::printf("hit ratio %.3f after the shift\n", static_cast<double>(later) / (5 * room));
+  const int held = Held(0);
+  EXPECT_LT(held, room / 50) << room;
+  EXPECT_EQ(reclaimer.counters().shifts.load(), GetParam() == EvictionKind::kS3Fifo ? 1u : 0u);
+  EXPECT_EQ(reclaimer.counters().refuted_shifts.load(), 0u);
+}
 
 // What a policy must reach with room for `kept` items: one that is asked for with probability p is
 // present with probability presence(p T), where T makes the expected number of items equal `kept`.
@@ -257,20 +299,16 @@ double LruHitRatio(const Zipf& zipf, double kept) {
   return HitRatioInTheory(zipf, kept, [](double x) { return 1 - std::exp(-x); });
 }
 
-TEST_P(EvictionPolicyTest, HitRatioOnZipf) {
-  const Zipf zipf(100'000);
-  std::mt19937_64 random(7);
-  int hits = 0;
-  double items = 0;
+TEST_P(EvictionPolicyZipfTest, HitRatio) {
   constexpr int kWarm = 300'000;
   constexpr int kMeasured = 300'000;
-  for (int i = 0; i < kWarm + kMeasured; ++i) {
-    const std::string key = KeyOf(zipf.Draw(random));
-    const bool hit = parts.Use(key).has_value();
-    while (!hit && !parts.Insert(key, std::string(200, 'v'))) ASSERT_TRUE(Reclaim());
-    if (i < kWarm) continue;
-    hits += hit;
-    if (i % 1000 == 0) items += static_cast<double>(parts.items()) * 1000 / kMeasured;
+  constexpr int kStep = 1000;
+  Ask(kWarm, 0);
+  int hits = 0;
+  double items = 0;
+  for (int i = 0; i < kMeasured; i += kStep) {
+    items += static_cast<double>(parts.items()) * kStep / kMeasured;
+    hits += Ask(kStep, 0);
   }
   const double ratio = static_cast<double>(hits) / kMeasured;
   const double fifo = FifoHitRatio(zipf, items);
@@ -279,6 +317,7 @@ TEST_P(EvictionPolicyTest, HitRatioOnZipf) {
   std::printf("hit ratio %.3f with room for %.0f items; in theory FIFO %.3f, LRU %.3f, best %.3f\n",
               ratio, items, fifo, lru, best);
   EXPECT_LT(ratio, best + 0.01);
+  EXPECT_EQ(reclaimer.counters().shifts.load(), 0u);
   switch (GetParam()) {
     case EvictionKind::kS3Fifo:
       EXPECT_GT(ratio, lru + 0.02);

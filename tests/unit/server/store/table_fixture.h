@@ -63,6 +63,7 @@ struct TableParts {
     const Found found = table.Find(partition, key, hash, moment());
     if (!found.live()) return std::nullopt;
     found.slot->Touch();
+    Record(found.record).SetHeader(found.header | header::kFetched);
     return std::string(found.record.Value(found.header), found.record.ValueBytes(found.header));
   }
   void Remove(std::string_view key) {
