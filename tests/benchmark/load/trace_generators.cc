@@ -16,11 +16,13 @@ struct Mixture {
   std::string_view name;
   std::string_view help;
   double zipf = 1.0;
-  bool small = false;      // Values of 2 … 30 bytes; otherwise their median is 230.
-  double scan = 0;         // Share of requests that read keys one after the other, once.
-  double loop = 0;         // Share of requests that go round and round a tenth of the keys.
-  double sets = 0;         // Share of requests that overwrite.
-  double churn = 0;        // The popular keys are others after this share of the trace.
+  bool small = false;  // Values of 2 … 30 bytes; otherwise their median is 230.
+  double scan = 0;     // Share of requests that read keys one after the other, once.
+  double loop = 0;     // Share of requests that go round and round a tenth of the keys.
+  double sets = 0;     // Share of requests that overwrite.
+  double churn = 0;    // The popular keys are others after this share of the trace.
+  double churned = 1;  // Share of the keys that this concerns.
+  double flash = 0;    // Share of requests to some new keys, in a tenth of each tenth of the trace.
   double size_growth = 1;  // Values at the end, by those at the beginning.
   bool ttl = false;        // A mixture of times to live from ten seconds to a day.
 };
@@ -32,6 +34,13 @@ constexpr Mixture kMixtures[] = {
     {.name = "zipf-1.1", .help = "by rank^-1.1", .zipf = 1.1},
     {.name = "small", .help = "by rank^-1, values of 2 to 30 bytes", .small = true},
     {.name = "churn", .help = "other keys become popular, four times over", .churn = 0.25},
+    {.name = "turnover",
+     .help = "a fifth of all keys are replaced by others, four times over",
+     .churn = 0.25,
+     .churned = 0.2},
+    {.name = "flash",
+     .help = "now and then a tenth are of some new keys, for a short while",
+     .flash = 0.1},
     {.name = "scan",
      .help = "a fifth are keys that are read once, one after the other",
      .scan = 0.2},
@@ -68,14 +77,20 @@ class Generator final : public Trace {
   // So that sizes have nothing to do with popularity.
   static constexpr std::uint64_t kLooks = 0x5bd1e9955bd1e995ULL;
   static constexpr std::uint64_t kScanned = std::uint64_t{1} << 40;
+  static constexpr std::uint64_t kFlashKeys = 20'000;
 
   std::uint64_t NextKey(double done) {
     const double kind = random_.Unit();
     if (kind < mixture_.scan) return kScanned + scanned_++;
     if (kind < mixture_.scan + mixture_.loop)
       return kScanned + looped_++ % std::max<std::uint64_t>(plan_.keys / 10, 1);
+    const double tenths = done * 10;
+    if (kind < mixture_.flash && tenths - std::floor(tenths) > 0.9)
+      return kScanned + plan_.keys * static_cast<std::uint64_t>(tenths) + random_.Below(kFlashKeys);
     std::uint64_t key = zipf_.Next(random_);
-    if (mixture_.churn > 0) key += plan_.keys * static_cast<std::uint64_t>(done / mixture_.churn);
+    const bool stays = static_cast<double>(Mix(key) % 1000) >= 1000 * mixture_.churned;
+    if (mixture_.churn > 0 && !stays)
+      key += plan_.keys * static_cast<std::uint64_t>(done / mixture_.churn);
     return key;
   }
 

@@ -24,6 +24,7 @@ struct ModelFigures {
   std::uint64_t evicted_items = 0;
   std::uint64_t promoted_items = 0;  // From the small queue to the main one.
   std::uint64_t ghost_hits = 0;      // Stored again soon after they were evicted.
+  std::uint64_t shifts = 0;          // Times that popularity seemed to shift at a stroke.
   // Mean over the run, of what is held.
   double dead_share = 0;
   double expired_share = 0;
@@ -47,6 +48,7 @@ struct ModelPlan {
   unsigned window = 1;               // Main segments of which the coldest is taken.
   unsigned kept_percent = 75;        // Of what lives in reclaimed segments, on average.
   bool reset = false;                // Uses of a kept item are forgotten, not lowered by one.
+  bool watch_shifts = true;          // Main is drained when popularity shifts at a stroke.
   unsigned ttl_classes = 0;          // Segments for items that live about equally long.
   double sweep_seconds = 0;          // Between looks for expired items; 0: never.
 };

@@ -46,6 +46,7 @@ void AddModel(CLI::App& app, Settings& settings) {
   add("--kept", plan.kept_percent, "of what lives in reclaimed segments at most, per cent")
       ->check(CLI::Range(0, 95));
   app.add_flag("--reset", plan.reset, "uses of a kept item are forgotten");
+  app.add_flag("!--no-shifts", plan.watch_shifts, "do not drain main when popularity shifts");
   add("--ttl-classes", plan.ttl_classes,
       "of items that expire, each in segments of its own; 0: none")
       ->check(CLI::Range(0U, kMaxTtlClasses));
@@ -64,6 +65,7 @@ int Simulate(Settings settings) {
   report["evicted"] = figures.evicted_items;
   report["promoted"] = figures.promoted_items;
   report["ghost_hits"] = figures.ghost_hits;
+  report["shifts"] = figures.shifts;
   report["copied_by_set_bytes"] = Share(figures.copied_bytes, figures.set_bytes);
   report["dead_share"] = figures.dead_share;
   report["expired_share"] = figures.expired_share;

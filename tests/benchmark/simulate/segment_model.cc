@@ -7,13 +7,16 @@
 #include <unordered_map>
 #include <utility>
 
+#include "server/store/shift_detector.h"
 #include "tests/benchmark/simulate/ghost_model.h"
 #include "tests/benchmark/simulate/model_item.h"
 
 namespace podcache::bench {
 namespace {
 
-// As the store's: server/store/store_impl.cc, segment_log.cc, reclaimer.cc.
+using store::ShiftDetector;
+
+// As the store's: server/store/store_impl.cc, segment_log.cc, reclaimer.cc, reclaimer_shift.cc.
 constexpr std::uint64_t kSegmentsPerLimit = 256;
 constexpr std::uint64_t kMinSegmentBytes = std::uint64_t{16} << 10;
 constexpr std::uint64_t kMaxSmallSegmentBytes = std::uint64_t{256} << 10;
@@ -25,6 +28,12 @@ constexpr std::uint64_t kCandidateDivisor = 4;
 constexpr std::uint64_t kCreditDivisor = 16;
 constexpr std::uint64_t kMinInPlacePercent = 88;
 constexpr unsigned kMaxUses = 3;
+constexpr std::size_t kYoungDivisor = 4;
+constexpr std::size_t kMinMainDivisor = 4;
+constexpr std::size_t kForgetDivisor = 16;
+constexpr std::size_t kDelayDivisor = 32;
+constexpr double kMaxKeptShare = 0.03;
+constexpr double kKeptWeight = 1.0 / 3;
 // Requests between looks at what is held.
 constexpr std::uint64_t kLookPeriod = 100'000;
 
@@ -35,6 +44,7 @@ struct Held {
   std::uint32_t at = 0;  // Which record of the segment.
   std::uint32_t bytes = 0;
   unsigned uses = 0;
+  bool fetched = false;
   double expires = 0;
 };
 
@@ -49,7 +59,9 @@ struct ModelSegment {
   std::uint64_t live = 0;
   double earliest_expiry = 0;
   Queue queue = kSmall;
+  std::uint64_t opened = 0;  // How many had been by then, of both queues.
   bool sealed = false;
+  bool forgotten = false;  // The uses of its items.
   bool candidate = false;
 };
 
@@ -97,6 +109,7 @@ class SegmentModel final : public CacheModel {
       return false;
     }
     at->second.uses = std::min(at->second.uses + 1, kMaxUses);
+    at->second.fetched = true;
     return true;
   }
 
@@ -192,6 +205,68 @@ class SegmentModel final : public CacheModel {
     const std::uint32_t id = std::exchange(open, 0);
     segments_[id].sealed = true;
     NoteDead(id);
+    if (&open == &open_[kNew][0] && has_main() && plan_.watch_shifts) WatchPopularity(id);
+  }
+
+  std::size_t InQueues() const { return lines_[kSmall].size() + lines_[kMain].size(); }
+  // `fresh`: has just been filled.
+  void WatchPopularity(std::uint32_t fresh) {
+    ++filled_;
+    young_.push_front(fresh);
+    const auto age = static_cast<std::size_t>(plan_.small_share * static_cast<double>(InQueues()) /
+                                              kYoungDivisor);
+    while (young_.size() > std::max<std::size_t>(age, 1) + 1) young_.pop_back();
+    if (young_.size() <= age) return;
+    std::uint32_t items = 0;
+    std::uint32_t used = 0;
+    ForEachLive(young_.back(), [&](const ModelRecord&, const Held& held) {
+      ++items;
+      used += held.fetched ? 1 : 0;
+    });
+    const bool shift = detector_.Add(items, used, static_cast<std::uint32_t>(InQueues()));
+    if (!shift || draining_ || lines_[kMain].size() <= InQueues() / kMinMainDivisor) return;
+    ++figures_.shifts;
+    draining_ = true;
+    drain_until_ = opened_;
+    drain_from_filled_ = filled_ + InQueues() / kDelayDivisor;
+    drained_kept_ = 0;
+  }
+  void EndDrain(bool refuted) {
+    draining_ = false;
+    for (const std::uint32_t id : lines_[kMain]) segments_[id].forgotten = false;
+    refuted ? detector_.Refute() : detector_.Confirm();
+  }
+  // False: not now, or not any more.
+  bool DrainOne() {
+    if (!draining_) return false;
+    ForgetUses();
+    if (filled_ <= drain_from_filled_) return false;
+    const std::uint32_t id = Oldest(kMain);
+    if (id != 0 && segments_[id].opened <= drain_until_) {
+      Empty(id);
+      return true;
+    }
+    EndDrain(false);
+    return false;
+  }
+  void ForgetUses() {
+    std::size_t seen = 0;
+    for (const std::uint32_t id : lines_[kMain]) {
+      ModelSegment& segment = segments_[id];
+      if (!segment.sealed) continue;
+      if (segment.opened > drain_until_ || seen++ == InQueues() / kForgetDivisor) return;
+      if (std::exchange(segment.forgotten, true)) continue;
+      for (std::uint32_t i = 0; i < segment.records.size(); ++i) {
+        Held* const held = Living(segment.records[i].key, id, i);
+        if (held != nullptr) held->uses = 0;
+      }
+    }
+  }
+  void NoteDrained(std::uint64_t live, std::uint64_t kept) {
+    if (live == 0) return;
+    const double share = static_cast<double>(kept) / static_cast<double>(live);
+    drained_kept_ += (share - drained_kept_) * kKeptWeight;
+    if (drained_kept_ > kMaxKeptShare) EndDrain(true);
   }
   std::uint32_t Open(Stream stream, std::uint32_t beside) {
     const std::uint32_t id = free_.back();
@@ -199,6 +274,7 @@ class SegmentModel final : public CacheModel {
     ModelSegment& segment = segments_[id];
     segment = {};
     segment.earliest_expiry = std::numeric_limits<double>::infinity();
+    segment.opened = beside == 0 ? ++opened_ : segments_[beside].opened;
     const bool main = stream == kKept || stream == kCompactMain;
     segment.queue = main && has_main() ? kMain : kSmall;
     std::deque<std::uint32_t>& line = lines_[segment.queue];
@@ -228,6 +304,7 @@ class SegmentModel final : public CacheModel {
       Compact(id);
       return;
     }
+    if (DrainOne()) return;
     const std::uint32_t small = Oldest(kSmall);
     const auto share =
         plan_.small_share * static_cast<double>(lines_[kSmall].size() + lines_[kMain].size());
@@ -288,7 +365,9 @@ class SegmentModel final : public CacheModel {
 
   void Empty(std::uint32_t id) {
     const Queue queue = segments_[id].queue;
-    const std::uint64_t share = segments_[id].live * plan_.kept_percent / 100;
+    const bool draining = draining_ && queue == kMain && segments_[id].opened <= drain_until_;
+    const std::uint64_t live = segments_[id].live;
+    const std::uint64_t share = live * plan_.kept_percent / 100;
     const std::vector<ModelRecord> records = Detach(id);
     std::uint64_t kept = 0;
     for (std::uint32_t i = 0; i < records.size(); ++i) {
@@ -296,7 +375,7 @@ class SegmentModel final : public CacheModel {
       if (held == nullptr || RemovedAsExpired(records[i].key, *held)) continue;
       const unsigned needed = queue == kSmall && has_main() ? plan_.promote_uses : 1;
       if (held->uses < needed || kept + held->bytes > share + credit_) {
-        if (queue == kSmall) ghosts_.Add(records[i].key);
+        if (queue == kSmall || draining) ghosts_.Add(records[i].key);
         held_.erase(records[i].key);
         ++figures_.evicted_items;
         continue;
@@ -307,6 +386,7 @@ class SegmentModel final : public CacheModel {
       Append(has_main() ? kKept : kNew, records[i].key, held->bytes, held->expires, *held);
     }
     figures_.copied_bytes += kept;
+    if (draining) NoteDrained(live, kept);
     const std::uint64_t most = plan_.capacity_bytes / kCreditDivisor;
     credit_ = std::min(most, share + credit_ - kept);
     Release(id);
@@ -378,6 +458,14 @@ class SegmentModel final : public CacheModel {
   std::uint32_t open_[kStreams][kMaxTtlClasses + 1] = {};
   std::unordered_map<std::uint64_t, Held> held_;
   GhostModel ghosts_;
+  std::deque<std::uint32_t> young_;  // Newest first, those filled lately.
+  ShiftDetector detector_;
+  bool draining_ = false;
+  std::uint64_t opened_ = 0;
+  std::uint64_t filled_ = 0;
+  std::uint64_t drain_until_ = 0;        // Of main.
+  std::uint64_t drain_from_filled_ = 0;  // Not before.
+  double drained_kept_ = 0;              // Of what was drained lately.
   std::uint64_t credit_ = 0;
   double now_ = 0;
   double next_sweep_ = 0;

@@ -164,5 +164,30 @@ TEST_F(ZipfTest, S3FifoOverSegmentsIsAsGoodAsOverItems) {
             0.5 * static_cast<double>(segments->figures().set_bytes));
 }
 
+// All popular keys are replaced by others: what was popular leaves at once, so that the misses
+// after that are hardly more than an LRU's.
+TEST_F(ZipfTest, SegmentsFollowAShiftOfPopularity) {
+  constexpr std::uint64_t kMany = kKeys * 20;
+  ModelPlan plan = PlanFor(kRoom * 20);
+  plan.segment_bytes = static_cast<std::uint32_t>(plan.capacity_bytes / 256);
+  ModelPlan without = plan;
+  without.watch_shifts = false;
+  const auto hits_after = [&](CacheModel& model) {
+    const Zipf zipf(kMany, 1.0);
+    Random random(5);
+    int hits = 0;
+    for (int i = 0; i < 2 * kMeasured; ++i) {
+      const std::uint64_t shift = i < kMeasured ? 0 : kMany;
+      hits += Ask(model, RequestFor(zipf.Next(random) + shift)) && shift != 0;
+    }
+    return hits;
+  };
+  const auto model = NewModel("segments", plan);
+  const int hits = hits_after(*model);
+  EXPECT_EQ(model->figures().shifts, 1u);
+  EXPECT_GT(hits, hits_after(*NewModel("segments", without)) * 1.02);
+  EXPECT_GT(hits, hits_after(*NewModel("lru", plan)) * 0.99);
+}
+
 }  // namespace
 }  // namespace podcache::bench

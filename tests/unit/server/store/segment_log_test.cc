@@ -37,36 +37,36 @@ class SegmentLogTest : public ::testing::Test {
 TEST_F(SegmentLogTest, OldestFirst) {
   const std::vector<std::uint32_t> ids = FillSegments(5);
   for (const std::uint32_t id : ids) {
-    const Victim victim = parts_.log.PickVictim(true, 0);
+    const Victim victim = parts_.log.PickVictim(true, {});
     EXPECT_EQ(victim.kind, VictimKind::kOldest);
     EXPECT_EQ(victim.segment, id);
     EXPECT_TRUE(parts_.log.Retire(id));
   }
-  EXPECT_EQ(parts_.log.PickVictim(true, 0).kind, VictimKind::kNone);
+  EXPECT_EQ(parts_.log.PickVictim(true, {}).kind, VictimKind::kNone);
 }
 
 TEST_F(SegmentLogTest, MostlyDeadBeforeOldest) {
   const std::vector<std::uint32_t> ids = FillSegments(5);
   parts_.log.MarkDead(parts_.log.LocationOf(ids[3], 0), TableParts::kSegmentBytes / 4);
-  const Victim victim = parts_.log.PickVictim(true, 0);
+  const Victim victim = parts_.log.PickVictim(true, {});
   EXPECT_EQ(victim.kind, VictimKind::kMostlyDead);
   EXPECT_EQ(victim.segment, ids[3]);
   parts_.log.Abandon(ids[3]);
-  EXPECT_EQ(parts_.log.PickVictim(true, 0).segment, ids[0]);
+  EXPECT_EQ(parts_.log.PickVictim(true, {}).segment, ids[0]);
 }
 
 TEST_F(SegmentLogTest, WithoutEvictionOnlyDeadSpaceIsReclaimed) {
   const std::vector<std::uint32_t> ids = FillSegments(5);
-  EXPECT_EQ(parts_.log.PickVictim(false, 0).kind, VictimKind::kNone);
+  EXPECT_EQ(parts_.log.PickVictim(false, {}).kind, VictimKind::kNone);
   parts_.log.MarkDead(parts_.log.LocationOf(ids[2], 0), TableParts::kSegmentBytes / 16);
   parts_.log.MarkDead(parts_.log.LocationOf(ids[4], 0), TableParts::kSegmentBytes / 8);
-  EXPECT_EQ(parts_.log.PickVictim(false, 0).segment, ids[4]);
+  EXPECT_EQ(parts_.log.PickVictim(false, {}).segment, ids[4]);
 }
 
 TEST_F(SegmentLogTest, ReadersHoldASegment) {
   const std::vector<std::uint32_t> ids = FillSegments(3);
   parts_.log.PinReader(ids[0]);
-  EXPECT_EQ(parts_.log.PickVictim(true, 0).segment, ids[1]);
+  EXPECT_EQ(parts_.log.PickVictim(true, {}).segment, ids[1]);
   // A reader that came after the choice: the memory is free only when it is gone.
   parts_.log.PinReader(ids[1]);
   EXPECT_FALSE(parts_.log.Retire(ids[1]));
@@ -79,11 +79,11 @@ TEST_F(SegmentLogTest, AnIdleWriterHoldsNothingBack) {
   ASSERT_TRUE(parts_.Insert("k", "v"));
   const std::vector<std::uint32_t> ids = FillSegments(3);
   // The writer's chunk lies in the first segment: in use while acquired, closed for it afterwards.
-  const Victim busy = parts_.log.PickVictim(true, 0);
+  const Victim busy = parts_.log.PickVictim(true, {});
   EXPECT_EQ(busy.segment, ids[0]);
   parts_.log.Abandon(ids[0]);
   parts_.writer.Release();
-  const Victim idle = parts_.log.PickVictim(true, 0);
+  const Victim idle = parts_.log.PickVictim(true, {});
   EXPECT_NE(idle.segment, ids[0]);
   parts_.writer.Acquire();
   EXPECT_EQ(parts_.writer.TryAllocate(64, 1), kNowhere);
@@ -95,8 +95,8 @@ TEST_F(SegmentLogTest, PositionsAreNeverUsedTwice) {
     for (const std::uint32_t id : FillSegments(2)) {
       EXPECT_TRUE(seen.insert(parts_.log.PositionOf(parts_.log.LocationOf(id, 0))).second);
     }
-    for (Victim v = parts_.log.PickVictim(true, 0); v.segment != kNoSegment;
-         v = parts_.log.PickVictim(true, 0)) {
+    for (Victim v = parts_.log.PickVictim(true, {}); v.segment != kNoSegment;
+         v = parts_.log.PickVictim(true, {})) {
       parts_.log.Retire(v.segment);
     }
   }
