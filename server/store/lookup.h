@@ -53,20 +53,10 @@ class Fetcher {
   }
   void FetchRecord(Probe& probe, std::uint64_t hash) const noexcept {
     probe.candidate = nullptr;
-    Bucket* const home = probe.home;
-    if (home == nullptr) return;
+    if (probe.home == nullptr) return;
     const std::uint32_t tag = Index::Tag(hash);
-#pragma GCC unroll 7
-    for (unsigned i = 0; i < Bucket::kSlots; ++i) {
-      const Slot::Word word = home->slots[i].word();
-      if (Slot::TagOf(word) != tag) continue;
-      // Of an empty one too: nothing is read.
-      const char* const record = At(Slot::LocationOf(word));
-      __builtin_prefetch(record);
-      __builtin_prefetch(record + sizeof(Bucket));
-      probe.candidate = &home->slots[i];
-      return;
-    }
+    if (!FetchRecordIn(*probe.home, tag, probe) && probe.home->has_passed())
+      FetchRecordBehind(tag, probe);
   }
 
   // A batch in stages: hash(i) is that of the i-th key.
@@ -83,6 +73,36 @@ class Fetcher {
   Index& index_;
 
  private:
+  // How far behind its home an entry is looked for before it is asked for.
+  static constexpr int kFetchedHops = 3;
+
+  [[gnu::always_inline]] bool FetchRecordIn(Bucket& bucket, std::uint32_t tag,
+                                            Probe& probe) const noexcept {
+#pragma GCC unroll 7
+    for (Slot& slot : bucket.slots) {
+      const Slot::Word word = slot.word();
+      if (Slot::TagOf(word) != tag) continue;
+      // Of an empty one too: nothing is read.
+      const char* const record = At(Slot::LocationOf(word));
+      __builtin_prefetch(record);
+      __builtin_prefetch(record + sizeof(Bucket));
+      probe.candidate = &slot;
+      return true;
+    }
+    return false;
+  }
+  // One in seven entries of a full array found no room at home.
+  [[gnu::noinline]] void FetchRecordBehind(std::uint32_t tag, Probe& probe) const noexcept {
+    const BucketArray array = probe.partition->array();
+    // The array may have been replaced since; then nothing is where it was.
+    if (array.count() == 0 || array.Home(tag) + array.buckets() != probe.home) return;
+    std::uint32_t at = array.Home(tag);
+    for (int hop = 0; hop < kFetchedHops && array[at].has_passed(); ++hop) {
+      at = array.After(at);
+      if (FetchRecordIn(array[at], tag, probe)) return;
+    }
+  }
+
   char* const base_;  // Of all locations.
 };
 
