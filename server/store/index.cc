@@ -73,24 +73,38 @@ bool Index::Insert(Partition& partition, std::uint64_t hash, Location location) 
   return true;
 }
 
-void Index::Remove(Partition& partition, std::uint64_t hash, Slot* slot) noexcept {
+void Index::RemoveOnly(Partition& partition, Slot* slot) noexcept {
   const BucketArray array = partition.array();
-  const std::uint32_t count = array.count();
   const auto offset = static_cast<std::size_t>(reinterpret_cast<char*>(slot) -
                                                reinterpret_cast<char*>(array.buckets()));
   const auto at = static_cast<std::uint32_t>(offset / sizeof(Bucket));
-  for (std::uint32_t i = array.Home(Tag(hash)); i != at; i = array.After(i)) {
+  for (std::uint32_t i = array.Home(slot->tag()); i != at; i = array.After(i)) {
     PODCACHE_DCHECK(array[i].has_passed());
     array[i].AddPassed(-1U);
   }
   slot->Clear();
   partition.items.Sub(1);
+}
+
+void Index::ShrinkToFit(Partition& partition) noexcept {
+  const std::uint32_t count = partition.array().count();
   const std::uint64_t items = partition.items.Read();
-  if (count > page_buckets_ && items * 100 < std::uint64_t{count} * Bucket::kSlots * kMinLoad) {
-    const std::uint64_t wanted = items * 100 / (Bucket::kSlots * kTargetLoad) + 1;
-    const auto pages = static_cast<std::uint32_t>((wanted + page_buckets_ - 1) / page_buckets_);
-    if (pages * page_buckets_ < count) Resize(partition, pages * page_buckets_);
-  }
+  if (count <= page_buckets_ || items * 100 >= std::uint64_t{count} * Bucket::kSlots * kMinLoad)
+    return;
+  const std::uint32_t fitting = Fitting(items);
+  if (fitting < count) Resize(partition, fitting);
+}
+
+std::uint32_t Index::Fitting(std::uint64_t items) const noexcept {
+  const std::uint64_t wanted = items * 100 / (Bucket::kSlots * kTargetLoad) + 1;
+  return static_cast<std::uint32_t>((wanted + page_buckets_ - 1) / page_buckets_ * page_buckets_);
+}
+
+std::uint64_t Index::BytesWith(std::uint64_t items) const noexcept {
+  const std::uint64_t now = slots() / Bucket::kSlots * sizeof(Bucket);
+  if (items * 100 >= slots() * kMinLoad) return now;
+  const std::uint64_t each = Fitting(items / partition_count());
+  return std::min(now, each * sizeof(Bucket) * partition_count());
 }
 
 void Index::AddGhost(Partition& partition, std::uint64_t hash) noexcept {

@@ -222,6 +222,8 @@ class Index {
   Partition& partition(std::size_t i) noexcept { return partitions_[i]; }
   const Partition& partition(std::size_t i) const noexcept { return partitions_[i]; }
   std::uint64_t slots() const noexcept { return slots_.load(std::memory_order_relaxed); }
+  // What the arrays would take, had so many of the entries been left after removing the others.
+  std::uint64_t BytesWith(std::uint64_t items) const noexcept;
 
   // The slot with this hash's tag for which match(location) holds, or nullptr.
   template <class Match>
@@ -252,8 +254,14 @@ class Index {
   bool Insert(Partition& partition, std::uint64_t hash, Location location) noexcept
       REQUIRES(partition.lock);
   // May shrink the array: invalidates slot pointers of the partition.
-  void Remove(Partition& partition, std::uint64_t hash, Slot* slot) noexcept
-      REQUIRES(partition.lock);
+  void Remove(Partition& partition, Slot* slot) noexcept REQUIRES(partition.lock) {
+    RemoveOnly(partition, slot);
+    ShrinkToFit(partition);
+  }
+  // For who removes many entries: leaves the array as it is, and all others where they are.
+  void RemoveOnly(Partition& partition, Slot* slot) noexcept REQUIRES(partition.lock);
+  // Makes the array smaller if it is mostly empty: invalidates slot pointers of the partition.
+  void ShrinkToFit(Partition& partition) noexcept REQUIRES(partition.lock);
 
   // The key's item was evicted: if it comes again soon, that counts as a use.
   void AddGhost(Partition& partition, std::uint64_t hash) noexcept REQUIRES(partition.lock);
@@ -299,6 +307,8 @@ class Index {
   bool Resize(Partition& partition, std::uint32_t count) noexcept REQUIRES(partition.lock);
   BucketArray NewArray(std::uint32_t count) noexcept;
   std::uint32_t Larger(std::uint32_t count) const noexcept;
+  // Buckets for so many entries after shrinking.
+  std::uint32_t Fitting(std::uint64_t items) const noexcept;
   void Retire(BucketArray array) noexcept EXCLUDES(retired_mutex_);
   void FreeRetiredLocked() noexcept REQUIRES(retired_mutex_);
   void Release(BucketArray array) noexcept;

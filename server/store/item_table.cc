@@ -109,11 +109,11 @@ bool ItemTable::Publish(Partition& partition, std::uint64_t hash, const Found& o
   return true;
 }
 
-void ItemTable::Remove(Partition& partition, std::uint64_t hash, const Found& found) noexcept {
+void ItemTable::RemoveOnly(Partition& partition, const Found& found) noexcept {
   CountOut(partition, found.location, ItemBytes(found));
   MarkPiecesDead(found);
   MarkRecordDead(found);
-  index_.Remove(partition, hash, found.slot);
+  index_.RemoveOnly(partition, found.slot);
 }
 
 void ItemTable::CountReclaimed(Partition& partition, const Found& found) noexcept {

@@ -70,8 +70,12 @@ class ItemTable {
   // room in the index.
   bool Publish(Partition& partition, std::uint64_t hash, const Found& old, Location fresh) noexcept
       REQUIRES(partition.lock);
-  void Remove(Partition& partition, std::uint64_t hash, const Found& found) noexcept
-      REQUIRES(partition.lock);
+  void Remove(Partition& partition, const Found& found) noexcept REQUIRES(partition.lock) {
+    RemoveOnly(partition, found);
+    index_.ShrinkToFit(partition);
+  }
+  // For who removes many: everything else of the partition stays where it is.
+  void RemoveOnly(Partition& partition, const Found& found) noexcept REQUIRES(partition.lock);
   // Counts an item that was found expired or flushed and is now removed or replaced.
   void CountReclaimed(Partition& partition, const Found& found) noexcept REQUIRES(partition.lock);
   // A record that was allocated and will not be published.

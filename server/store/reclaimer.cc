@@ -47,6 +47,17 @@ bool Reclaimer::ReclaimOne(ReclaimReason reason, std::uint32_t now) noexcept {
          Reclaim(log.PickOldest(Choice()), reason, now);
 }
 
+void Reclaimer::Take(std::vector<std::uint32_t>& segments) noexcept {
+  MutexLock lock(mutex_);
+  std::erase_if(segments, [this](std::uint32_t id) { return !table_.log().Take(id); });
+}
+
+bool Reclaimer::ReclaimTaken(std::uint32_t segment, ReclaimReason reason,
+                             std::uint32_t now) noexcept {
+  MutexLock lock(mutex_);
+  return Reclaim({VictimKind::kOldest, segment}, reason, now);
+}
+
 bool Reclaimer::Reclaim(const Victim& victim, ReclaimReason reason, std::uint32_t now) noexcept {
   if (victim.kind == VictimKind::kNone) return false;
   SegmentLog& log = table_.log();
@@ -176,7 +187,7 @@ auto Reclaimer::Judge(Pass& pass, Location location, Record record, std::uint64_
     if (found.life == Life::kExpired)
       counters_.expired_in_segment_items.fetch_add(1, std::memory_order_relaxed);
     table_.CountReclaimed(partition, found);
-    table_.Remove(partition, hash, found);
+    table_.Remove(partition, found);
     return Verdict::kGone;
   }
   ItemFields fields;
@@ -241,7 +252,7 @@ void Reclaimer::Evict(Pass& pass, Partition& partition, std::uint64_t hash,
     counters_.evicted_active_items.fetch_add(1, std::memory_order_relaxed);
   if ((found.header & header::kFetched) == 0)
     counters_.evicted_unfetched_items.fetch_add(1, std::memory_order_relaxed);
-  table_.Remove(partition, hash, found);
+  table_.Remove(partition, found);
   if (pass.draining || policy_.LeavesGhost(pass.line)) table_.index().AddGhost(partition, hash);
 }
 
@@ -354,7 +365,7 @@ void Reclaimer::SweepRecord(Location location, Record record, std::uint64_t h,
   if (found.life == Life::kExpired)
     counters_.expired_in_sweep_items.fetch_add(1, std::memory_order_relaxed);
   table_.CountReclaimed(partition, found);
-  table_.Remove(partition, hash, found);
+  table_.Remove(partition, found);
 }
 
 }  // namespace podcache::store

@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "common/base/mutex.h"
 #include "server/store/eviction_observer.h"
@@ -78,6 +79,12 @@ class Reclaimer {
 
   // Empties one segment. False when there is none that may be emptied. `now`: seconds.
   bool ReclaimOne(ReclaimReason reason, std::uint32_t now) noexcept EXCLUDES(mutex_);
+  // Keeps those of the segments for the caller that may be reclaimed now, and takes the others off
+  // the list: nobody else walks through them any more.
+  void Take(std::vector<std::uint32_t>& segments) noexcept EXCLUDES(mutex_);
+  // Empties a segment that the caller has taken: for what has not gone otherwise.
+  bool ReclaimTaken(std::uint32_t segment, ReclaimReason reason, std::uint32_t now) noexcept
+      EXCLUDES(mutex_);
   // Removes expired and flushed items from one segment that has some; false at the end of a round
   // over all segments.
   bool SweepOne(std::uint32_t now) noexcept EXCLUDES(mutex_);
@@ -85,7 +92,14 @@ class Reclaimer {
   // For how long the next item to be evicted has not been used; 0 while nothing waits for that.
   std::uint32_t NextIdleSeconds(std::uint32_t now) noexcept EXCLUDES(mutex_);
 
+  // Whether the record of a large item goes along with its value, which lies behind.
+  bool PrecedesItsValue(const Found& found) const noexcept;
+
   const ReclaimCounters& counters() const noexcept { return counters_; }
+  ReclaimCounters& counters() noexcept { return counters_; }
+  // Who has to be told of evictions.
+  const EvictionObserver* observer() const noexcept { return observer_; }
+  bool evictions() const noexcept { return evictions_; }
 
  private:
   enum class Verdict : std::uint8_t { kGone, kMoved, kNoRoom };
@@ -140,7 +154,6 @@ class Reclaimer {
                                           std::uint32_t now) noexcept;
   LogWriter& WriterFor(const Pass& pass) noexcept REQUIRES(mutex_);
   unsigned FrequencyAfter(const Pass& pass, const Found& found) const noexcept;
-  bool PrecedesItsValue(const Found& found) const noexcept;
   bool Keeps(const Pass& pass, const Found& found, std::size_t bytes) const noexcept;
   void Evict(Pass& pass, Partition& partition, std::uint64_t hash, const Found& found) noexcept
       REQUIRES(partition.lock);

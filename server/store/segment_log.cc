@@ -125,8 +125,7 @@ void SegmentLog::SealLocked(OpenSegment& open) noexcept {
   sealed.state.store(SegmentState::kSealed);
   open_count_.fetch_sub(1, std::memory_order_relaxed);
   CountSealedLocked(open.id, 1);
-  if (sealed.dead.load(std::memory_order_relaxed) >= candidate_bytes_) AddCandidateLocked(open.id);
-  if (IsDead(open.id)) AddDeadLocked(open.id);
+  ListIfDeadLocked(open.id);
   open.id = kNoSegment;
 }
 
@@ -218,6 +217,15 @@ Victim SegmentLog::PickDead() noexcept {
   return TakeForReclaimLocked({VictimKind::kMostlyDead, PopDeadLocked()});
 }
 
+bool SegmentLog::Take(std::uint32_t id) noexcept {
+  MutexLock lock(mutex_);
+  if (segments_[id].state.load(std::memory_order_relaxed) != SegmentState::kSealed ||
+      !QuiesceLocked(id))
+    return false;
+  TakeForReclaimLocked({VictimKind::kOldest, id});
+  return true;
+}
+
 Victim SegmentLog::TakeForReclaimLocked(Victim victim) noexcept {
   if (victim.segment == kNoSegment) return {};
   segments_[victim.segment].state.store(SegmentState::kReclaiming);
@@ -238,8 +246,24 @@ bool SegmentLog::Retire(std::uint32_t id) noexcept {
 
 void SegmentLog::Abandon(std::uint32_t id) noexcept {
   MutexLock lock(mutex_);
+  AbandonLocked(id);
+}
+
+void SegmentLog::PutBack(std::uint32_t id) noexcept {
+  MutexLock lock(mutex_);
+  AbandonLocked(id);
+  ListIfDeadLocked(id);
+}
+
+void SegmentLog::AbandonLocked(std::uint32_t id) noexcept {
   segments_[id].state.store(SegmentState::kSealed);
   CountSealedLocked(id, 1);
+}
+
+void SegmentLog::ListIfDeadLocked(std::uint32_t id) noexcept {
+  if (segments_[id].dead.load(std::memory_order_relaxed) >= candidate_bytes_)
+    AddCandidateLocked(id);
+  if (IsDead(id)) AddDeadLocked(id);
 }
 
 void SegmentLog::FreeLocked(std::uint32_t id) noexcept {

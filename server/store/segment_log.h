@@ -95,6 +95,7 @@ class SegmentLog {
     return static_cast<std::uint32_t>(static_cast<std::size_t>(p - pool_.base()) >> pool_.shift());
   }
   Segment& segment(std::uint32_t id) noexcept { return segments_[id]; }
+  const Segment& segment(std::uint32_t id) const noexcept { return segments_[id]; }
   // Unique over the life of the store.
   std::uint64_t PositionOf(Location location) const noexcept {
     const std::uint64_t units_per_segment = pool_.segment_bytes() / kUnitBytes;
@@ -107,6 +108,8 @@ class SegmentLog {
     return segments_[SegmentOf(location)].flush_epoch.load(std::memory_order_relaxed);
   }
   std::size_t segment_bytes() const noexcept { return pool_.segment_bytes(); }
+  // Ids from here on have never been used.
+  std::uint32_t used_id_limit() const noexcept { return pool_.used_id_limit(); }
 
   // Room of `min_bytes` to `max_bytes` in a segment of this or a later flush epoch, counted as a
   // writer of it until CloseReservation. `after` for kCompaction: the segment whose place in the
@@ -154,10 +157,14 @@ class SegmentLog {
     const std::uint32_t own = segments_[segment].opened.load(std::memory_order_relaxed);
     return static_cast<std::int32_t>(own - opened) <= 0;
   }
+  // This one; false if it does not wait in line, or is in use.
+  bool Take(std::uint32_t segment) noexcept;
   // The victim holds nothing any more. True if its memory is free at once.
   bool Retire(std::uint32_t segment) noexcept;
   // The victim stays, in its old place.
   void Abandon(std::uint32_t segment) noexcept;
+  // The same, and what died in it meanwhile is worth looking at.
+  void PutBack(std::uint32_t segment) noexcept;
   // The next sealed segment from `cursor` on with something to remove: of an older flush epoch, or
   // with an item that expired by `now`. kNoSegment at the end of the round.
   std::uint32_t NextToSweep(std::uint32_t& cursor, std::uint32_t epoch, std::uint32_t now) noexcept;
@@ -192,6 +199,11 @@ class SegmentLog {
     return segments_[segment].line.load(std::memory_order_relaxed);
   }
   std::uint64_t dead_bytes() const noexcept { return dead_bytes_.load(std::memory_order_relaxed); }
+  // Its age: how many have been opened at the head of its line since.
+  std::uint32_t OpenedSince(std::uint32_t segment) const noexcept {
+    return order(LineOf(segment)).opened.load(std::memory_order_relaxed) -
+           segments_[segment].opened.load(std::memory_order_relaxed);
+  }
 
  private:
   struct OpenSegment {
@@ -207,10 +219,6 @@ class SegmentLog {
 
   Order& order(Line line) noexcept { return orders_[static_cast<std::size_t>(line)]; }
   const Order& order(Line line) const noexcept { return orders_[static_cast<std::size_t>(line)]; }
-  std::uint32_t OpenedSince(std::uint32_t segment) const noexcept {
-    return order(LineOf(segment)).opened.load(std::memory_order_relaxed) -
-           segments_[segment].opened.load(std::memory_order_relaxed);
-  }
   std::uint32_t SealedBeside(std::uint32_t segment) const noexcept {
     return sealed_segments(LineOf(segment));
   }
@@ -218,6 +226,9 @@ class SegmentLog {
       REQUIRES(mutex_);
   void SealLocked(OpenSegment& open) noexcept REQUIRES(mutex_);
   void Pad(std::uint32_t segment, std::uint32_t offset, std::uint32_t bytes) noexcept;
+  void AbandonLocked(std::uint32_t segment) noexcept REQUIRES(mutex_);
+  // One just sealed: if enough of it is dead.
+  void ListIfDeadLocked(std::uint32_t segment) noexcept REQUIRES(mutex_);
   void AddCandidateLocked(std::uint32_t segment) noexcept REQUIRES(mutex_);
   void AddDeadLocked(std::uint32_t segment) noexcept REQUIRES(mutex_);
   std::uint32_t PopDeadLocked() noexcept REQUIRES(mutex_);

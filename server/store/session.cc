@@ -17,7 +17,7 @@ Found StoreSession::Impl::FindLive(Partition& partition, std::string_view key, s
   const Found found = table.Find(partition, key, hash, moment);
   if (found.live() || found.missing()) return found;
   table.CountReclaimed(partition, found);
-  table.Remove(partition, hash, found);
+  table.Remove(partition, found);
   return {};
 }
 
@@ -28,7 +28,7 @@ Found StoreSession::Impl::FindForRead(Partition& partition, const Key& key,
   counters.Add(found.life == Life::kExpired ? metrics::Counter::kGetExpired
                                             : metrics::Counter::kGetFlushed);
   table.CountReclaimed(partition, found);
-  table.Remove(partition, key.hash, found);
+  table.Remove(partition, found);
   return {};
 }
 
@@ -87,7 +87,7 @@ StoreStatus StoreSession::Delete(const Key& key, std::uint64_t compare_cas) {
               const Found found = impl_->FindLive(partition, key.bytes, key.hash, moment);
               if (found.missing()) return Try{StoreStatus::kNotFound};
               if (!impl_->CasFits(found, compare_cas)) return Try{StoreStatus::kExists};
-              impl_->table.Remove(partition, key.hash, found);
+              impl_->table.Remove(partition, found);
               return Try{StoreStatus::kOk};
             })
       .status;

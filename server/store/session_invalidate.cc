@@ -30,7 +30,7 @@ Try StoreSession::Impl::TryInvalidate(Partition& partition, const Key& key,
   if (options.compare && !(store.options().cas && table.CasOf(found) == options.compare_cas))
     return {StoreStatus::kExists};
   if (!options.mark_stale && !options.drop_value) {
-    table.Remove(partition, key.hash, found);
+    table.Remove(partition, found);
     return {StoreStatus::kOk};
   }
   ItemFields fields = FieldsOfRest(found, options, AccessStamp(moment.now));

@@ -4,6 +4,7 @@
 #include <bit>
 #include <chrono>
 #include <utility>
+#include <vector>
 
 #include "server/memory/pages.h"
 
@@ -108,7 +109,8 @@ StoreImpl::StoreImpl(const StoreOptions& options, const Clock& clock, const Stor
       table_(index_, log_, flush_),
       hasher_(hash_seed),
       reclaimer_(table_, hasher_, EvictionPolicy(options.eviction), options.evictions,
-                 options.eviction_observer) {}
+                 options.eviction_observer),
+      index_eviction_(table_, hasher_, EvictionPolicy(options.eviction), reclaimer_, gate_) {}
 
 StoreImpl::~StoreImpl() { StopMaintenance(); }
 
@@ -138,7 +140,8 @@ template <class Attempt>
 bool StoreImpl::Retry(Attempt&& attempt) noexcept {
   if (IsShort()) Wake();
   MakeRoomAhead();
-  if (attempt(Claim::kWrite)) return true;
+  // In a shrink the background thread makes the room; what is free is not given back first.
+  if (attempt(IsShrinking() ? Claim::kReclaimed : Claim::kWrite)) return true;
   for (int i = 0; i < kMaxInlineReclaims; ++i) {
     ReclaimReason reason = Reason();
     if (reason == ReclaimReason::kCapacity && i >= kMaxPatientReclaims) {
@@ -184,12 +187,26 @@ bool StoreImpl::SetTarget(std::uint64_t target_bytes) {
     ++generation_;
     copied_at_start_ = reclaimer_.counters().copied_bytes.load(std::memory_order_relaxed);
     evicted_at_start_ = reclaimer_.counters().EvictedItems(EvictionCause::kShrink);
+    if (target_bytes < budget_.limit_bytes()) CommitSpare(WantedFree());
     budget_.SetTarget(target_bytes);
     if (target_bytes >= budget_.limit_bytes()) budget_.SetLimit(target_bytes);
   }
   LowerLimit();
   Wake();
   return true;
+}
+
+// What moves in a shrink needs room, and none is to be had above the new limit: the room that is
+// left below the old one becomes segments that are free. They take no memory until they are used.
+void StoreImpl::CommitSpare(std::int64_t segments) {
+  std::vector<std::uint32_t> spare;
+  for (; segments > 0; --segments) {
+    spare.push_back(pool_.Take(0));
+    if (spare.back() == kNoSegment) break;
+  }
+  for (const std::uint32_t id : spare) {
+    if (id != kNoSegment) pool_.Give(id);
+  }
 }
 
 ResizeState StoreImpl::resize_state() const {
@@ -240,11 +257,13 @@ void StoreImpl::FlushAll(std::int64_t at_unix_seconds) {
   Wake();
 }
 
-bool StoreImpl::IsShort() const noexcept {
+std::int64_t StoreImpl::WantedFree() const noexcept {
   const auto segments =
       static_cast<std::int64_t>(budget_.ceiling_bytes() / layout_.segment_bytes / kFreeDivisor);
-  return pool_.Available() < std::max(segments, kMinFree);
+  return std::max(segments, kMinFree);
 }
+
+bool StoreImpl::IsShort() const noexcept { return pool_.Available() < WantedFree(); }
 
 void StoreImpl::MakeRoomAhead() noexcept {
   if (!options_.evictions || budget_.ceiling_bytes() >= kTinyBudgetBytes) return;
@@ -264,11 +283,10 @@ bool StoreImpl::ReclaimDirectly(ReclaimReason reason) noexcept {
 // While shrinking, everything used is kept until as much was copied as can stay. Under load items
 // are used again all the time: without that bound the shrink might never end.
 ReclaimReason StoreImpl::Reason() const noexcept {
-  const std::uint64_t target = budget_.target_bytes();
-  if (target >= budget_.limit_bytes()) return ReclaimReason::kCapacity;
+  if (!IsShrinking()) return ReclaimReason::kCapacity;
   const std::uint64_t copied = reclaimer_.counters().copied_bytes.load(std::memory_order_relaxed) -
                                copied_at_start_.load(std::memory_order_relaxed);
-  return copied < target ? ReclaimReason::kShrink : ReclaimReason::kShrinkFast;
+  return copied < budget_.target_bytes() ? ReclaimReason::kShrink : ReclaimReason::kShrinkFast;
 }
 
 bool StoreImpl::MaintainOnce() {
@@ -279,6 +297,7 @@ bool StoreImpl::MaintainOnce() {
     LowerLimit();
     return progress;
   }
+  index_eviction_.Abandon();
   LowerLimit();
   if (IsShort() && reclaimer_.ReclaimOne(ReclaimReason::kCapacity, now)) return true;
   return ShowEviction(now) || SweepOnce(now);
@@ -307,9 +326,28 @@ bool StoreImpl::ShowEviction(std::uint32_t now) {
   return reclaimer_.ReclaimOne(ReclaimReason::kCapacity, now);
 }
 
-// Over the budget. Moving used items out of the way needs a few free segments, so those go last.
+ShrinkTask StoreImpl::TaskNow(std::uint32_t now) const {
+  ShrinkTask task;
+  {
+    MutexLock lock(resize_mutex_);
+    task.generation = generation_;
+  }
+  task.target_bytes = budget_.target_bytes();
+  task.excess_bytes =
+      static_cast<std::uint64_t>(std::max<std::int64_t>(0, -budget_.headroom_bytes()));
+  task.free_segments = pool_.free_segments();
+  task.reserve_segments = static_cast<std::uint32_t>(WantedFree());
+  task.now = now;
+  return task;
+}
+
+// Over the budget. Moving used items out of the way needs a few free segments, so those go last;
+// those who write during a shrink, too.
 bool StoreImpl::ShrinkOnce(std::uint32_t now) {
-  if (pool_.free_segments() > SegmentLog::kMoveReserve && pool_.DecommitOne()) return true;
+  const bool shrinking = IsShrinking();
+  if (shrinking && index_eviction_.Step(TaskNow(now))) return true;
+  const std::int64_t keep = shrinking ? WantedFree() : SegmentLog::kMoveReserve;
+  if (pool_.free_segments() > keep && pool_.DecommitOne()) return true;
   if (reclaimer_.ReclaimOne(Reason(), now)) return true;
   return pool_.DecommitOne();
 }

@@ -17,6 +17,7 @@
 #include "server/memory/segment_pool.h"
 #include "server/store/flush_state.h"
 #include "server/store/index.h"
+#include "server/store/index_eviction.h"
 #include "server/store/item_table.h"
 #include "server/store/key_hasher.h"
 #include "server/store/reclaimer.h"
@@ -105,6 +106,10 @@ class StoreImpl {
   template <class Attempt>
   bool Retry(Attempt&& attempt) noexcept;
   bool IsShort() const noexcept;
+  std::int64_t WantedFree() const noexcept;
+  bool IsShrinking() const noexcept { return budget_.target_bytes() < budget_.limit_bytes(); }
+  ShrinkTask TaskNow(std::uint32_t now) const;
+  void CommitSpare(std::int64_t segments);
   void MakeRoomAhead() noexcept;
   // By a writer, which waits for it meanwhile.
   bool ReclaimDirectly(ReclaimReason reason) noexcept;
@@ -132,6 +137,7 @@ class StoreImpl {
   ItemTable table_;
   const KeyHasher hasher_;
   Reclaimer reclaimer_;
+  IndexEviction index_eviction_;
 
   RestartReport restart_report_;
 

@@ -149,11 +149,7 @@ void StoreImpl::EvictToLimit() {
   const std::uint64_t before = budget_.used_bytes() + kMinFree * layout_.segment_bytes;
   budget_.SetLimit(before);
   budget_.SetTarget(before);
-  std::vector<std::uint32_t> spare;
-  for (int i = 0; i < kMinFree; ++i) spare.push_back(pool_.Take(0));
-  for (const std::uint32_t id : spare) {
-    if (id != kNoSegment) pool_.Give(id);
-  }
+  CommitSpare(kMinFree);
   budget_.SetTarget(limit);
   while (budget_.headroom_bytes() < 0 && MaintainOnce()) {
   }
@@ -163,6 +159,7 @@ void StoreImpl::EvictToLimit() {
 bool StoreImpl::Save(std::string& error) {
   StopMaintenance();
   if (files_ == nullptr) return true;
+  index_eviction_.Abandon();
   if (!log_.Settle()) {
     error = "an item is still being read or written";
     return false;

@@ -30,7 +30,7 @@ class IndexTest : public ::testing::Test {
   }
   void Remove(Index& index, std::uint64_t hash, Location location) {
     With(index, hash, [&](Partition& p) NO_THREAD_SAFETY_ANALYSIS {
-      index.Remove(p, hash, index.Find(p, hash, [&](Location l) { return l == location; }));
+      index.Remove(p, index.Find(p, hash, [&](Location l) { return l == location; }));
       return 0;
     });
   }

@@ -71,7 +71,7 @@ struct TableParts {
     Partition& partition = table.PartitionOf(hash);
     SpinLockHolder lock(partition.lock);
     const Found found = table.Find(partition, key, hash, moment());
-    if (!found.missing()) table.Remove(partition, hash, found);
+    if (!found.missing()) table.Remove(partition, found);
   }
   std::uint64_t items() const {
     std::uint64_t sum = 0;
