@@ -67,7 +67,8 @@ TEST(AdminCommandTest, Shutdown) {
   EXPECT_TRUE(harness.context.shutdowns.empty());
   EXPECT_EQ(harness.Ask("shutdown\r\n"), "");
   EXPECT_EQ(harness.Ask("shutdown  graceful \r\n"), "");
-  EXPECT_EQ(harness.context.shutdowns, (std::vector<bool>{false, true}));
+  EXPECT_EQ(harness.Ask("shutdown g\r\n"), "");
+  EXPECT_EQ(harness.context.shutdowns, (std::vector<bool>{false, true, true}));
 }
 
 TEST(AdminCommandTest, FlushAllCanBeForbiddenAndStillCounts) {
