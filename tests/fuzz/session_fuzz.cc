@@ -67,9 +67,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string input(reinterpret_cast<const char*>(data) + 1, size - 1);
   const std::string whole = Replies(EmptyHarness(0), input, input.size());
   const std::string pieces = Replies(EmptyHarness(1), input, piece_bytes);
-  // Statistics tell of the past of each server.
-  if (whole.find("STAT ") != std::string::npos || whole.find("\x81\x10") != std::string::npos)
-    return 0;
+  // Statistics tell of the past of each server. Dumps and watch are refused behind replies that
+  // have not gone yet, which depends on how the input was cut (docs/protocol.md).
+  for (const char* const text : {"STAT ", "\x81\x10", "ERROR cannot pipeline"}) {
+    if (whole.find(text) != std::string::npos) return 0;
+  }
   PODCACHE_CHECK(whole == pieces);
   return 0;
 }

@@ -281,7 +281,12 @@ def state_of_number(answers):
 
 @rule("`mg N E0`, `ma E0`, `md x E0`")
 def no_cas_chosen(answers):
-    return answers.had(rb" E0+[ \r\n]") and alike_without(answers, rb" c\S+| h[01]| fetch=\w+")
+    if not answers.had(rb" E0+[ \r\n]"):
+        return False
+    other, mine = answers.first_difference()
+    # One item has the CAS value 0 and the other a large one: comparing with it comes out differently.
+    compared = answers.has(rb" C\d") and all(line is not None and re.match(rb"(EX|HD|VA)\b", line) for line in (other, mine))
+    return compared or alike_without(answers, rb" c\S+| h[01]| fetch=\w+")
 
 
 @rule("an over-long opaque of `ma`, of `mg` with N or T")
