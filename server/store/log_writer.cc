@@ -66,18 +66,20 @@ bool LogWriter::Refill(std::size_t bytes, std::uint32_t epoch, Claim claim,
   PODCACHE_DCHECK(acquired_);
   Chunk& chunk = ChunkFor(bytes);
   const bool small = IsSmall(bytes);
-  const std::size_t wanted = small ? chunk_bytes_ : bytes;
+  // Of lifetimes a session has several open: the less is reserved ahead.
+  const std::size_t chunk_bytes = settled_ == kForever ? chunk_bytes_ : chunk_bytes_ / 2;
+  const std::size_t wanted = small ? std::max(chunk_bytes, bytes) : bytes;
   if (chunk.reservation.valid() && IsUsable(chunk, epoch)) {
     if (chunk.room() >= bytes) return true;
     const std::size_t missing = bytes - chunk.room();
-    if (log_.Extend(stream_, chunk.reservation,
-                    small ? std::max(missing, chunk_bytes_) : missing) ||
-        (small && log_.Extend(stream_, chunk.reservation, missing))) {
+    if (log_.Extend(stream_, chunk.reservation, small ? std::max(missing, chunk_bytes) : missing,
+                    lifetime_) ||
+        (small && log_.Extend(stream_, chunk.reservation, missing, lifetime_))) {
       return true;
     }
   }
   Close(chunk);
-  chunk.reservation = log_.Reserve(stream_, bytes, wanted, epoch, claim, beside);
+  chunk.reservation = log_.Reserve(stream_, bytes, wanted, epoch, claim, beside, lifetime_);
   return chunk.reservation.valid();
 }
 

@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "server/store/lifetime.h"
 #include "server/store/segment_log.h"
 
 namespace podcache::store {
@@ -28,6 +29,11 @@ class LogWriter {
   void Acquire() noexcept;
   void Release() noexcept;
 
+  // What is allocated, looked at and refilled from now on is for items that live so long.
+  void Select(Lifetime lifetime) noexcept {
+    lifetime_ = lifetime;
+    settled_ = log_.Settled(lifetime);
+  }
   // Room for a record of `bytes` (a multiple of the unit) in a segment of exactly this flush epoch,
   // or kNowhere: then Refill, holding no partition lock. Takes no lock itself.
   Location TryAllocate(std::size_t bytes, std::uint32_t epoch) noexcept;
@@ -50,7 +56,9 @@ class LogWriter {
   };
 
   bool IsSmall(std::size_t bytes) const noexcept { return bytes <= chunk_bytes_ / 8; }
-  Chunk& ChunkFor(std::size_t bytes) noexcept { return chunks_[IsSmall(bytes) ? 0 : 1]; }
+  Chunk& ChunkFor(std::size_t bytes) noexcept {
+    return chunks_[settled_ * 2 + (IsSmall(bytes) ? 0 : 1)];
+  }
   // Of this epoch, and not so old that what a slow writer stores now would be evicted soon.
   bool IsUsable(const Chunk& chunk, std::uint32_t epoch) const noexcept;
   void Close(Chunk& chunk) noexcept;
@@ -60,7 +68,9 @@ class LogWriter {
   const std::size_t chunk_bytes_;
   std::atomic<std::uint8_t> state_{kIdle};
   bool acquired_ = false;  // The owner's own view of `state_`.
-  Chunk chunks_[2];        // For small records; for one large record.
+  Lifetime lifetime_ = kForever;
+  Lifetime settled_ = kForever;   // Whose chunks these records go to.
+  Chunk chunks_[2 * kLifetimes];  // Of each: for small records; for one large record.
 };
 
 }  // namespace podcache::store

@@ -198,6 +198,7 @@ auto Reclaimer::Judge(Pass& pass, Location location, Record record, std::uint64_
     Evict(pass, partition, hash, found);
     return Verdict::kGone;
   }
+  pass.writer->Select(is_piece ? kForever : LifetimeOf(fields.exptime, pass.now));
   const Location fresh = pass.writer->TryAllocate(bytes, epoch);
   if (fresh == kNowhere) {
     needed = bytes;

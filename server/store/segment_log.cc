@@ -18,6 +18,12 @@ constexpr std::size_t kCandidateDivisor = 4;
 // Without eviction, when nothing better is left.
 constexpr std::size_t kLastResortDivisor = 16;
 
+// What is stored of each lifetime is counted over about so many segments, and gets its own if it is
+// this part of all.
+constexpr std::size_t kReviewSegments = 16;
+constexpr std::size_t kOwnDivisor = 8;
+constexpr std::uint32_t kMinSegmentsForLifetimes = 128;
+
 }  // namespace
 
 SegmentLog::SegmentLog(memory::SegmentPool& pool)
@@ -35,37 +41,89 @@ SegmentLog::~SegmentLog() {
   memory::UnmapPages(reinterpret_cast<char*>(segments_), sizeof(Segment) * pool_.id_limit());
 }
 
+// One in which nothing was stored for long is left: what is written there would be evicted soon.
+bool SegmentLog::HasRoom(Stream stream, std::uint32_t id, std::size_t bytes,
+                         std::uint32_t epoch) const noexcept {
+  const Segment& current = segments_[id];
+  return current.flush_epoch.load(std::memory_order_relaxed) >= epoch &&
+         segment_bytes() - current.tail.load(std::memory_order_relaxed) >= bytes &&
+         (stream != Stream::kHead || !IsLate(id));
+}
+
 Reservation SegmentLog::Reserve(Stream stream, std::size_t min_bytes, std::size_t max_bytes,
-                                std::uint32_t epoch, Claim claim, std::uint32_t beside) noexcept {
+                                std::uint32_t epoch, Claim claim, std::uint32_t beside,
+                                Lifetime lifetime) noexcept {
   MutexLock lock(mutex_);
-  OpenSegment& open = open_[static_cast<std::size_t>(stream)];
-  if (open.id != kNoSegment) {
-    const Segment& current = segments_[open.id];
-    const bool old = current.flush_epoch.load(std::memory_order_relaxed) < epoch;
-    const std::size_t room = segment_bytes() - current.tail.load(std::memory_order_relaxed);
-    if (old || room < min_bytes) SealLocked(open);
+  const Lifetime settled = Settled(lifetime);
+  OpenSegment* place = &open(stream, settled);
+  if (place->id != kNoSegment && !HasRoom(stream, place->id, min_bytes, epoch)) SealLocked(*place);
+  if (place->id == kNoSegment && !OpenLocked(stream, settled, epoch, claim, beside)) {
+    place = FindRoomLocked(stream, min_bytes, epoch);
+    if (place == nullptr) return {};
   }
-  if (open.id == kNoSegment && !OpenLocked(stream, epoch, claim, beside)) return {};
-  Segment& current = segments_[open.id];
+  Segment& current = segments_[place->id];
   const std::uint32_t offset = current.tail.load(std::memory_order_relaxed);
   const auto bytes = static_cast<std::uint32_t>(std::min(max_bytes, segment_bytes() - offset));
   current.tail.store(offset + bytes, std::memory_order_relaxed);
   current.writers.fetch_add(1, std::memory_order_relaxed);
-  memory::Unpoison(pool_.Address(open.id) + offset, bytes);
-  return {open.id, offset, bytes, current.flush_epoch.load(std::memory_order_relaxed)};
+  memory::Unpoison(pool_.Address(place->id) + offset, bytes);
+  const Reservation reservation{place->id, offset, bytes,
+                                current.flush_epoch.load(std::memory_order_relaxed)};
+  if (stream == Stream::kHead) CountStoredLocked(lifetime, bytes);
+  return reservation;
 }
 
-bool SegmentLog::Extend(Stream stream, Reservation& reservation, std::size_t bytes) noexcept {
+// Without a free segment, what lives otherwise lies together.
+SegmentLog::OpenSegment* SegmentLog::FindRoomLocked(Stream stream, std::size_t bytes,
+                                                    std::uint32_t epoch) noexcept {
+  for (Lifetime other = 0; other < kLifetimes; ++other) {
+    OpenSegment& place = open(stream, other);
+    if (place.id != kNoSegment && HasRoom(stream, place.id, bytes, epoch)) return &place;
+  }
+  return nullptr;
+}
+
+void SegmentLog::CountStoredLocked(Lifetime lifetime, std::size_t bytes) noexcept {
+  stored_bytes_[lifetime] += bytes;
+  all_stored_bytes_ += bytes;
+  if (all_stored_bytes_ >= kReviewSegments * segment_bytes()) ReviewLifetimesLocked();
+}
+
+// What of one lifetime is a good part of all that is stored has segments of its own, the rest goes
+// where most does. In a small log nothing has: open segments would be a good part of it.
+void SegmentLog::ReviewLifetimesLocked() noexcept {
+  const bool small = sealed_segments() < kMinSegmentsForLifetimes;
+  const auto most =
+      static_cast<Lifetime>(std::ranges::max_element(stored_bytes_) - stored_bytes_.begin());
+  std::uint32_t map = 0;
+  for (Lifetime lifetime = 0; lifetime < kLifetimes; ++lifetime) {
+    // Whose segments are open already keeps them longer, so that it is not to and fro.
+    const bool had = Settled(lifetime) == lifetime;
+    const std::size_t enough = all_stored_bytes_ / (had ? 2 * kOwnDivisor : kOwnDivisor);
+    const Lifetime own = stored_bytes_[lifetime] >= enough ? lifetime : most;
+    map |= (small ? kForever : own) << 4 * lifetime;
+  }
+  for (std::size_t i = 0; i < open_.size(); ++i) {
+    const auto lifetime = static_cast<Lifetime>(i % kLifetimes);
+    if (open_[i].id != kNoSegment && (map >> 4 * lifetime & 7) != lifetime) SealLocked(open_[i]);
+  }
+  lifetime_map_.store(map, std::memory_order_relaxed);
+  for (std::size_t& bytes : stored_bytes_) bytes /= 2;
+  all_stored_bytes_ /= 2;
+}
+
+bool SegmentLog::Extend(Stream stream, Reservation& reservation, std::size_t bytes,
+                        Lifetime lifetime) noexcept {
   MutexLock lock(mutex_);
-  const OpenSegment& open = open_[static_cast<std::size_t>(stream)];
-  if (open.id == kNoSegment || open.id != reservation.segment) return false;
-  Segment& current = segments_[open.id];
+  Segment& current = segments_[reservation.segment];
+  if (current.state.load(std::memory_order_relaxed) != SegmentState::kOpen) return false;
   const std::uint32_t tail = current.tail.load(std::memory_order_relaxed);
   if (tail != reservation.offset + reservation.bytes || segment_bytes() - tail < bytes)
     return false;
   current.tail.store(tail + static_cast<std::uint32_t>(bytes), std::memory_order_relaxed);
-  memory::Unpoison(pool_.Address(open.id) + tail, bytes);
+  memory::Unpoison(pool_.Address(reservation.segment) + tail, bytes);
   reservation.bytes += static_cast<std::uint32_t>(bytes);
+  if (stream == Stream::kHead) CountStoredLocked(lifetime, bytes);
   return true;
 }
 
@@ -84,7 +142,7 @@ void SegmentLog::Pad(std::uint32_t id, std::uint32_t offset, std::uint32_t bytes
   segments_[id].padding.fetch_add(bytes, std::memory_order_relaxed);
 }
 
-bool SegmentLog::OpenLocked(Stream stream, std::uint32_t epoch, Claim claim,
+bool SegmentLog::OpenLocked(Stream stream, Lifetime lifetime, std::uint32_t epoch, Claim claim,
                             std::uint32_t beside) noexcept {
   const std::int64_t keep = claim == Claim::kMove ? 0 : kMoveReserve;
   std::uint32_t id = pool_.Take(keep);
@@ -112,7 +170,7 @@ bool SegmentLog::OpenLocked(Stream stream, std::uint32_t epoch, Claim claim,
     LinkBeforeLocked(id, beside);
   }
   open_count_.fetch_add(1, std::memory_order_relaxed);
-  open_[static_cast<std::size_t>(stream)].id = id;
+  open(stream, lifetime).id = id;
   return true;
 }
 

@@ -21,6 +21,7 @@
 #include "common/base/mutex.h"
 #include "server/memory/segment_pool.h"
 #include "server/store/item.h"
+#include "server/store/lifetime.h"
 #include "server/store/segment.h"
 
 namespace podcache::store {
@@ -113,11 +114,18 @@ class SegmentLog {
 
   // Room of `min_bytes` to `max_bytes` in a segment of this or a later flush epoch, counted as a
   // writer of it until CloseReservation. `after` for kCompaction: the segment whose place in the
-  // line a new one takes.
+  // line a new one takes. If much is stored that lives so long, beside other things, it gets
+  // segments of its own.
   Reservation Reserve(Stream stream, std::size_t min_bytes, std::size_t max_bytes,
-                      std::uint32_t epoch, Claim claim, std::uint32_t beside = kNoSegment) noexcept;
+                      std::uint32_t epoch, Claim claim, std::uint32_t beside = kNoSegment,
+                      Lifetime lifetime = kForever) noexcept;
+  // In whose segments it goes.
+  Lifetime Settled(Lifetime lifetime) const noexcept {
+    return lifetime_map_.load(std::memory_order_relaxed) >> 4 * lifetime & 7;
+  }
   // Appends room to a reservation that is the last of an open segment. False if it cannot.
-  bool Extend(Stream stream, Reservation& reservation, std::size_t bytes) noexcept;
+  bool Extend(Stream stream, Reservation& reservation, std::size_t bytes,
+              Lifetime lifetime = kForever) noexcept;
   // The rest from `used` on becomes padding.
   void CloseReservation(const Reservation& reservation, std::uint32_t used) noexcept;
 
@@ -222,8 +230,18 @@ class SegmentLog {
   std::uint32_t SealedBeside(std::uint32_t segment) const noexcept {
     return sealed_segments(LineOf(segment));
   }
-  bool OpenLocked(Stream stream, std::uint32_t epoch, Claim claim, std::uint32_t beside) noexcept
+  OpenSegment& open(Stream stream, Lifetime lifetime) noexcept REQUIRES(mutex_) {
+    return open_[static_cast<std::size_t>(stream) * kLifetimes + lifetime];
+  }
+  void CountStoredLocked(Lifetime lifetime, std::size_t bytes) noexcept REQUIRES(mutex_);
+  void ReviewLifetimesLocked() noexcept REQUIRES(mutex_);
+  // With such room, of this stream or none.
+  OpenSegment* FindRoomLocked(Stream stream, std::size_t bytes, std::uint32_t epoch) noexcept
       REQUIRES(mutex_);
+  bool HasRoom(Stream stream, std::uint32_t segment, std::size_t bytes,
+               std::uint32_t epoch) const noexcept;
+  bool OpenLocked(Stream stream, Lifetime lifetime, std::uint32_t epoch, Claim claim,
+                  std::uint32_t beside) noexcept REQUIRES(mutex_);
   void SealLocked(OpenSegment& open) noexcept REQUIRES(mutex_);
   void Pad(std::uint32_t segment, std::uint32_t offset, std::uint32_t bytes) noexcept;
   void AbandonLocked(std::uint32_t segment) noexcept REQUIRES(mutex_);
@@ -253,7 +271,12 @@ class SegmentLog {
   std::atomic<std::uint64_t> dead_bytes_{0};  // Of all segments that are not free.
   Mutex mutex_;
   std::array<Order, kLines> orders_;
-  std::array<OpenSegment, kStreams> open_ GUARDED_BY(mutex_);
+  std::array<OpenSegment, kStreams * kLifetimes> open_ GUARDED_BY(mutex_);
+  // What was stored lately, and of which lifetimes.
+  std::array<std::size_t, kLifetimes> stored_bytes_ GUARDED_BY(mutex_){};
+  std::size_t all_stored_bytes_ GUARDED_BY(mutex_) = 0;
+  // The lifetime whose segments each goes to, four bits each.
+  std::atomic<std::uint32_t> lifetime_map_{0};
   std::uint64_t next_position_ GUARDED_BY(mutex_);
   std::uint32_t first_candidate_ GUARDED_BY(mutex_) = kNoSegment;
   std::uint32_t last_candidate_ GUARDED_BY(mutex_) = kNoSegment;

@@ -98,6 +98,7 @@ Try StoreSession::Impl::SetExptime(Partition& partition, Found& found, std::uint
   ItemFields fields = table.FieldsForCopy(found);
   fields.exptime = exptime;
   const std::size_t bytes = RecordBytes(fields);
+  writer.Select(LifetimeOf(exptime, moment.now));
   const Location fresh = writer.TryAllocate(bytes, moment.epoch);
   if (fresh == kNowhere) return {StoreStatus::kOutOfMemory, bytes};
   table.Relocate(partition, found, fields, fresh);

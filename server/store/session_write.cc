@@ -172,6 +172,7 @@ StoreStatus StoreSession::Impl::Precondition(const Found& found,
 
 Location StoreSession::Impl::Allocate(ItemFields& fields, std::uint32_t epoch,
                                       const Found& old) noexcept {
+  writer.Select(LifetimeOf(fields.exptime, fields.access));
   const bool known = old.live() && (old.header & (header::kObserved | header::kHasCas)) != 0;
   if (known && fields.explicit_cas == 0 && store.options().cas) {
     const Location next = writer.Peek(RecordBytes(fields), epoch);

@@ -65,7 +65,7 @@ def parser():
     command = commands.add_parser("hit-ratio", help="misses of replayed traces at equal RSS")
     add_servers(command, 64)
     command.add_argument("--generate", action="append", metavar="NAME", help="one of podcache-bench's generated traces, "
-                         "repeatable (default: all but ttl)")
+                         "repeatable (default: those of the suite)")
     command.add_argument("--keys", type=int, default=1_500_000, help="of generated traces (default: 1500000)")
     command.add_argument("--requests", type=int, help="replayed of each trace (default: 4000000 generated, all of a file)")
     command.add_argument("--trace", action="append", metavar="FILE", help="replay this file instead, repeatable")

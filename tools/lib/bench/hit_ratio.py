@@ -5,9 +5,13 @@ the RSS of ours has become larger nevertheless, it runs again with as much less.
 """
 from . import client, machine, servers
 
-TRACES = ("zipf-0.7", "zipf-0.9", "zipf-1.0", "zipf-1.1", "small", "churn", "scan", "loop", "writes", "drift")
+TRACES = ("zipf-0.7", "zipf-0.9", "zipf-1.0", "zipf-1.1", "small", "churn", "scan", "loop", "writes", "drift", "ttl")
 RSS_TOLERANCE = 0.01
 MAX_TRIES = 4
+# Small items are many: of fewer keys nearly all would fit.
+SMALL_KEYS, SMALL_REQUESTS = 8, 2
+# Of a generated trace. What expires does so in real time: the trace is replayed in about a minute.
+REQUESTS_PER_SECOND, TTL_SECONDS = 1000, 75
 
 
 def replay(kind, memory_mb, cpus, arguments, options):
@@ -33,9 +37,16 @@ def traces(arguments):
     if arguments.trace:
         return {path: {"trace": path, "format": arguments.format, "skip": arguments.skip, "limit": arguments.requests}
                 for path in arguments.trace}
-    requests = arguments.requests or 4_000_000
-    return {name: {"generate": name, "requests": requests, "keys": arguments.keys, "skip": requests // 4}
-            for name in arguments.generate or TRACES}
+    return {name: generated(name, arguments.keys, arguments.requests or 4_000_000) for name in arguments.generate or TRACES}
+
+
+def generated(name, keys, requests):
+    if name == "small":
+        keys, requests = keys * SMALL_KEYS, requests * SMALL_REQUESTS
+    options = {"generate": name, "requests": requests, "keys": keys, "skip": requests // 4}
+    if name == "ttl":
+        options["time_scale"] = requests / REQUESTS_PER_SECOND / TTL_SECONDS
+    return options
 
 
 def run(arguments, say, print_table):

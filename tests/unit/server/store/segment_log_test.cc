@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <set>
 
 #include "server/memory/poison.h"
@@ -145,6 +146,94 @@ TEST_F(SegmentLogTest, DeadValuesArePoisoned) {
   EXPECT_FALSE(memory::IsPoisoned(value + 50));
   parts_.Remove("k");
   EXPECT_TRUE(memory::IsPoisoned(value + 50));
+}
+
+// Half of a log of 256 segments is full of what never expires.
+class LifetimeTest : public ::testing::Test {
+ protected:
+  static constexpr std::uint32_t kBytes = TableParts::kSegmentBytes / 4;
+
+  LifetimeTest() {
+    for (int i = 0; i < 4 * 160; ++i) Store(kForever);
+  }
+  // The segment where it went; kNoSegment without room.
+  std::uint32_t Store(Lifetime lifetime) {
+    const Reservation r =
+        parts_.log.Reserve(Stream::kHead, kBytes, kBytes, 1, Claim::kWrite, kNoSegment, lifetime);
+    if (!r.valid()) return kNoSegment;
+    Record(parts_.log.At(parts_.log.LocationOf(r.segment, r.offset))).WritePieceHeader(r.bytes, 0);
+    parts_.log.CloseReservation(r, r.bytes);
+    return r.segment;
+  }
+  void FreeOldest(int n) {
+    for (int i = 0; i < n; ++i) {
+      const Victim victim = parts_.log.PickVictim(true, {});
+      ASSERT_TRUE(parts_.log.Retire(victim.segment));
+    }
+  }
+
+  TableParts parts_{256};
+};
+
+TEST_F(LifetimeTest, WhatIsStoredOftenHasSegmentsOfItsOwn) {
+  constexpr Lifetime kStored[] = {kForever, 1, 4};
+  for (int i = 0; i < 50; ++i) {
+    for (const Lifetime lifetime : kStored) ASSERT_NE(Store(lifetime), kNoSegment);
+  }
+  std::map<std::uint32_t, std::set<Lifetime>> held;
+  for (int i = 0; i < 50; ++i) {
+    for (const Lifetime lifetime : kStored) held[Store(lifetime)].insert(lifetime);
+  }
+  for (const auto& [segment, lifetimes] : held) EXPECT_EQ(lifetimes.size(), 1u) << segment;
+  EXPECT_EQ(parts_.log.open_segments(), std::size(kStored));
+}
+
+TEST_F(LifetimeTest, WhatIsStoredRarelyLiesWithTheRest) {
+  for (int i = 0; i < 200; ++i) Store(i % 20 == 0 ? 2 : kForever);
+  EXPECT_EQ(parts_.log.open_segments(), 1u);
+}
+
+// What is not stored any more holds no segment open.
+TEST_F(LifetimeTest, ASegmentOfItsOwnIsGivenUp) {
+  for (int i = 0; i < 60; ++i) {
+    Store(kForever);
+    Store(3);
+  }
+  EXPECT_EQ(parts_.log.open_segments(), 2u);
+  FreeOldest(60);
+  for (int i = 0; i < 4 * 100; ++i) Store(kForever);
+  EXPECT_EQ(parts_.log.open_segments(), 1u);
+}
+
+TEST_F(LifetimeTest, WhenNothingIsForeverThatLiesWithTheRest) {
+  for (int i = 0; i < 4 * 60; ++i) Store(2);
+  const std::uint32_t rest = Store(2);
+  EXPECT_EQ(parts_.log.open_segments(), 1u);
+  EXPECT_EQ(Store(kForever), rest);
+}
+
+// Down to the last room of any segment that is open.
+TEST_F(LifetimeTest, WithoutAFreeSegmentTheyLieTogether) {
+  for (int i = 0; i < 60; ++i) {
+    Store(kForever);
+    Store(1);
+  }
+  std::uint32_t last = kNoSegment;
+  int stored = 0;
+  for (std::uint32_t at; (at = Store(1)) != kNoSegment; ++stored) last = at;
+  EXPECT_EQ(Store(kForever), kNoSegment);
+  EXPECT_NE(last, kNoSegment);
+  EXPECT_GT(stored, 4 * 40);
+}
+
+TEST_F(SegmentLogTest, InASmallLogAllLifetimesLieTogether) {
+  for (int i = 0; i < 80; ++i) {
+    const Reservation r = parts_.log.Reserve(Stream::kHead, 8, 8, 1, Claim::kWrite, kNoSegment,
+                                             static_cast<Lifetime>(i % kLifetimes));
+    ASSERT_TRUE(r.valid());
+    parts_.log.CloseReservation(r, 0);
+  }
+  EXPECT_EQ(parts_.log.open_segments(), 1u);
 }
 
 }  // namespace

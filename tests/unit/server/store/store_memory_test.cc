@@ -162,5 +162,40 @@ TEST_F(StoreMemoryTest, WhatHasExpiredIsHardlyHeld) {
   EXPECT_GT(store().stats().expired_items, kEach * 3 * 500);
 }
 
+// A full cache of items that live from half a minute to half an hour, or for ever; nobody reads.
+// What expires together lies together: segments die whole, and little is moved out of holes.
+TEST_F(StoreMemoryTest, WhatExpiresCostsFewCopies) {
+  StoreOptions options = SmallOptions();
+  options.memory_limit_bytes = 16 << 20;
+  Open(options);
+  struct Kind {
+    std::int64_t ttl;  // 0: for ever.
+    int each_second;
+  };
+  constexpr Kind kKinds[] = {{30, 300}, {200, 100}, {2000, 40}, {0, 40}};
+  std::uint64_t next = 0;
+  StoreStats before;
+  for (int second = 0; second < 600; ++second) {
+    if (second == 300) before = store().stats();
+    for (const Kind& kind : kKinds) {
+      for (int i = 0; i < kind.each_second; ++i) {
+        const std::int64_t exptime = kind.ttl == 0 ? 0 : now() + kind.ttl;
+        ASSERT_EQ(client().Set(KeyOf(next++, 24), std::string(200, 'v'), 0, exptime),
+                  StoreStatus::kStored);
+      }
+    }
+    clock_.Advance(std::chrono::seconds(1));
+    Maintain();
+  }
+  const StoreStats stats = store().stats();
+  EXPECT_GT(stats.evicted_items, before.evicted_items);
+  const auto stored = static_cast<double>(stats.stored_bytes - before.stored_bytes);
+  const auto copied = static_cast<double>(stats.copied_bytes - before.copied_bytes);
+  std::printf("copied %.2f of what was stored; %.1f %% dead, %.1f %% slack, %zu items\n",
+              copied / stored, 100.0 * static_cast<double>(stats.dead_bytes) / (16 << 20),
+              100.0 * static_cast<double>(stats.slack_bytes) / (16 << 20), stats.items);
+  EXPECT_LT(copied, 0.4 * stored);
+}
+
 }  // namespace
 }  // namespace podcache::store
