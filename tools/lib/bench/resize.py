@@ -1,12 +1,17 @@
 """Live resize under load: how long a shrink takes until RSS is within 2 % of the new limit, and what clients feel meanwhile.
 
 The cache is filled past eviction; then an open loop runs three times: undisturbed, while the limit is lowered, and while it is raised
-again. Latencies are of all requests of those seconds, from when they were due.
+again. Latencies are of all requests of those seconds, from when they were due. Then the same in the store alone (podcache-resize), which also
+tells the CPU that the background thread took and the longest single operation.
 """
+import json
+import os
+import subprocess
 import threading
 import time
 
 from . import client, machine, servers
+from .places import BIN
 
 KEY_BYTES, VALUE_BYTES, LEAST_OVERHEAD = 20, 128, 24
 WITHIN = 1.02
@@ -68,6 +73,21 @@ def under_load(arguments, server, cpus, shape, change=None):
     return report["latency_us"]
 
 
+def in_store(arguments):
+    done = subprocess.run([os.path.join(BIN, "podcache-resize"), "--memory", str(arguments.memory), "--to", str(arguments.to), "--threads",
+                           str(arguments.threads), "--rate", str(arguments.rate), "--seconds", str(arguments.seconds)],
+                          stdout=subprocess.PIPE, text=True, check=True)
+    return json.loads(done.stdout)
+
+
+def print_store(report, print_table):
+    print("\nThe store alone; µs of an operation: a batch of 16 gets or a set. The last column is of those that the kernel did not interrupt.\n")
+    names = ("p50_us", "p99_us", "p99.9_us", "longest_us", "longest_uninterrupted_us")
+    print_table([("phase", "background CPU, s", *(name.removesuffix("_us").replace("_", " ") for name in names)),
+                 *((phase, f"{figures['background_cpu_seconds']:.2f}", *(f"{figures[name]:.0f}" for name in names))
+                   for phase, figures in report.items() if isinstance(figures, dict))])
+
+
 def run(arguments, say, print_table):
     large, small = arguments.memory, arguments.to
     server_cpus, client_cpus = machine.default_cpus(arguments.threads)
@@ -90,5 +110,7 @@ def run(arguments, say, print_table):
     print(f"\n{arguments.rate} requests/s, {arguments.workload}; µs from when a request was due\n")
     print_table([("phase", *names), *((phase, *(f"{figures[name]:.0f}" for name in names)) for phase, figures in (
         ("undisturbed", quiet), (f"{large} → {small}", shrinking), (f"{small} → {large}", growing)))])
-    return {"machine": machine.description(), "from_mb": large, "to_mb": small, "shrink_seconds": shrink.seconds, "shrunk_rss_bytes": rss,
+    store = in_store(arguments)
+    print_store(store, print_table)
+    return {"machine": machine.description(), "store": store, "from_mb": large, "to_mb": small, "shrink_seconds": shrink.seconds, "shrunk_rss_bytes": rss,
             "grow_seconds": grow.seconds, "quiet": quiet, "shrinking": shrinking, "growing": growing}

@@ -293,6 +293,20 @@ TEST_F(RestartSizeTest, WhatIsUsedSurvivesASmallerLimit) {
   EXPECT_EQ(Held(kItems - 12'000, kItems - 11'900), 100);
 }
 
+TEST_F(RestartSizeTest, AStopInTheMiddleOfAShrinkKeepsTheRest) {
+  FillUp();
+  ASSERT_TRUE(store().SetMemoryTarget(options_.memory_limit_bytes / 2));
+  while (store().resize_state().evicted_items == 0) ASSERT_TRUE(store().MaintainOnce());
+  ASSERT_TRUE(store().MaintainOnce());
+  ASSERT_TRUE(store().resize_state().in_progress);
+  const StoreStats before = store().stats();
+  Restart();
+  ASSERT_TRUE(warm()) << reason();
+  EXPECT_EQ(store().stats().items, before.items);
+  EXPECT_EQ(store().stats().item_bytes, before.item_bytes);
+  EXPECT_EQ(static_cast<std::uint64_t>(Held(0, kItems)), before.items);
+}
+
 TEST_F(RestartSizeTest, ALargerLimitLeavesRoomToGrow) {
   FillUp();
   const int held = Held(0, kItems);
