@@ -150,9 +150,11 @@ bool IndexEviction::EvictSome(std::uint32_t now) noexcept {
 }
 
 void IndexEviction::EndWalk() noexcept {
-  const auto dead = std::ranges::partition(
-      round_, [this](std::uint32_t id) { return table_.log().segment(id).live_bytes() == 0; });
-  dead_in_round_ = round_.size() - dead.size();
+  // Not of std::ranges: what that returns clang 14 cannot compile (presets fuzz and tidy).
+  const auto living = std::partition(round_.begin(), round_.end(), [this](std::uint32_t id) {
+    return table_.log().segment(id).live_bytes() == 0;
+  });
+  dead_in_round_ = static_cast<std::size_t>(living - round_.begin());
   // Who reads without a lock may have found an item in one of them before it went.
   table_.index().epochs().WaitForReaders();
   next_in_round_ = 0;
