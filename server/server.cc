@@ -11,6 +11,7 @@
 #include "server/connection_report.h"
 #include "server/listen_spec.h"
 #include "server/log.h"
+#include "server/memory/program_pages.h"
 #include "server/process_setup.h"
 #include "server/session.h"
 
@@ -258,6 +259,7 @@ bool Server::StartListening(std::vector<net::ListenSocket> sockets, std::string&
   const std::uint64_t resident =
       ReadResidentMemoryBytes() - (in_file ? ReadResidentSharedMemoryBytes() : 0);
   store_->SetOverhead(resident > charged ? resident - charged : 0);
+  memory::ReleaseProgramPages();
   side_doors_->SetReady(true);
   LogInfo("Serving with " + std::to_string(sizes_.memory_limit_bytes) + " bytes of memory and " +
           std::to_string(sizes_.threads) + " threads");

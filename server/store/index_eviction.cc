@@ -208,7 +208,7 @@ void IndexEviction::Settle(Partition& partition, Slot& slot, Moment moment) noex
   }
   const Line line = table_.log().LineOf(table_.log().SegmentOf(found.location));
   if (Keeps(found)) {
-    if (!out_of_room_) Keep(partition, found, line, moment.epoch);
+    if (!out_of_room_ && needed_bytes_ == 0) Keep(partition, found, line, moment);
   } else {
     Evict(partition, found, line, moment.now);
   }
@@ -218,14 +218,14 @@ bool IndexEviction::Keeps(const Found& found) const noexcept {
   return found.slot->frequency() >= plan_.least_uses() || reclaimer_.PrecedesItsValue(found);
 }
 
-void IndexEviction::Keep(Partition& partition, Found& found, Line line,
-                         std::uint32_t epoch) noexcept {
+void IndexEviction::Keep(Partition& partition, Found& found, Line line, Moment moment) noexcept {
   const ItemFields fields = table_.FieldsForCopy(found);
   const std::size_t bytes = RecordBytes(fields);
-  const Location fresh = writer_.TryAllocate(bytes, epoch);
+  writer_.Select(LifetimeOf(fields.exptime, moment.now));
+  const Location fresh = writer_.TryAllocate(bytes, moment.epoch);
   if (fresh == kNowhere) {
     needed_bytes_ = bytes;
-    needed_epoch_ = epoch;
+    needed_epoch_ = moment.epoch;
     return;
   }
   const unsigned uses = found.slot->frequency();

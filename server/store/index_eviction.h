@@ -78,7 +78,7 @@ class IndexEviction {
   void Settle(Partition& partition, Slot& slot, Moment moment) noexcept
       REQUIRES(partition.lock, mutex_);
   bool Keeps(const Found& found) const noexcept REQUIRES(mutex_);
-  void Keep(Partition& partition, Found& found, Line line, std::uint32_t epoch) noexcept
+  void Keep(Partition& partition, Found& found, Line line, Moment moment) noexcept
       REQUIRES(partition.lock, mutex_);
   void Evict(Partition& partition, const Found& found, Line line, std::uint32_t now) noexcept
       REQUIRES(partition.lock, mutex_);

@@ -19,6 +19,9 @@ constexpr std::uint32_t kMinMainDivisor = 4;
 // drained when so many new ones were opened since: time to be used again.
 constexpr std::uint32_t kForgetDivisor = 16;
 constexpr std::uint32_t kDelayDivisor = 32;
+// Segments in which uses are forgotten for one that is emptied: so many that the drain does not
+// catch up, and few enough for a writer who has to wait for this.
+constexpr int kForgottenAtOnce = 2;
 // Kept of what was drained lately, at most.
 constexpr double kMaxKeptShare = 0.03;
 constexpr double kKeptWeight = 1.0 / 3;
@@ -51,8 +54,11 @@ void Reclaimer::WatchPopularity(std::uint32_t now) noexcept {
   }
   if (!drain_.on) return;
   const std::uint32_t ahead = std::max(all / kForgetDivisor, 1U);
-  for (std::uint32_t id; (id = log.NextToForget(ahead, drain_.until)) != kNoSegment;)
+  for (int i = 0; i < kForgottenAtOnce; ++i) {
+    const std::uint32_t id = log.NextToForget(ahead, drain_.until);
+    if (id == kNoSegment) return;
     ForgetUses(id, now);
+  }
 }
 
 bool Reclaimer::LookAtYoung(std::uint32_t id, std::uint32_t all) noexcept {
