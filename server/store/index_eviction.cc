@@ -214,8 +214,11 @@ void IndexEviction::Settle(Partition& partition, Slot& slot, Moment moment) noex
   }
 }
 
+// A large item goes with its value, wherever its own record has come to lie.
 bool IndexEviction::Keeps(const Found& found) const noexcept {
-  return found.slot->frequency() >= plan_.least_uses() || reclaimer_.PrecedesItsValue(found);
+  return found.slot->frequency() >= plan_.least_uses() || reclaimer_.PrecedesItsValue(found) ||
+         (Record::KindOf(found.header) == RecordKind::kLarge &&
+          !IsTaken(found.record.Piece(found.header, 0).location));
 }
 
 void IndexEviction::Keep(Partition& partition, Found& found, Line line, Moment moment) noexcept {
