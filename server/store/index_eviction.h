@@ -71,8 +71,6 @@ class IndexEviction {
   bool TakeRound(const ShrinkTask& task) noexcept REQUIRES(mutex_);
   bool EvictSome(std::uint32_t now) noexcept REQUIRES(mutex_);
   void EvictFrom(Partition& partition, std::uint32_t now) noexcept REQUIRES(mutex_);
-  void EvictRange(Partition& partition, std::uint32_t first, std::uint32_t end,
-                  std::uint32_t now) noexcept REQUIRES(mutex_);
   void Fetch(Partition& partition, std::uint32_t first, std::uint32_t end) const noexcept
       REQUIRES(partition.lock, mutex_);
   void Settle(Partition& partition, Slot& slot, Moment moment) noexcept
