@@ -46,6 +46,12 @@ void DecommitPages(char* p, std::size_t bytes) noexcept {
 
 char* MapPages(std::size_t bytes) noexcept { return MapAnonymous(bytes, PROT_READ | PROT_WRITE); }
 
+void TakePages(char* p, std::size_t bytes) noexcept {
+#ifdef MADV_POPULATE_WRITE
+  madvise(p, bytes, MADV_POPULATE_WRITE);
+#endif
+}
+
 void UnmapPages(char* p, std::size_t bytes) noexcept { munmap(p, bytes); }
 
 void AdviseHugePages(char* p, std::size_t bytes, std::size_t commit_bytes) noexcept {

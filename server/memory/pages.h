@@ -23,6 +23,9 @@ bool CommitPages(char* p, std::size_t bytes) noexcept;
 void DecommitPages(char* p, std::size_t bytes) noexcept;
 // Zeroed memory; pages are taken on first use.
 char* MapPages(std::size_t bytes) noexcept;
+// For memory of which soon every page is written: takes them all at once, which is much cheaper
+// than one by one. Without effect before Linux 5.14.
+void TakePages(char* p, std::size_t bytes) noexcept;
 void UnmapPages(char* p, std::size_t bytes) noexcept;
 
 // Huge pages only where a unit of `commit_bytes` is a whole number of them, so that resident memory

@@ -66,7 +66,7 @@ bool Index::Insert(Partition& partition, std::uint64_t hash, Location location) 
   const BucketArray array = partition.array();
   if (array.count() == 0) return false;
   const std::uint32_t tag = Tag(hash);
-  const bool known = array[array.Home(tag)].ghosts.Take(Ghosts::PrintOf(hash));
+  const bool known = array[array.Home(tag)].ghosts.Take(Ghosts::PrintOf(tag));
   if (known) partition.ghosts.Sub(1);
   if (!Place(array, Slot::Pack(tag, known ? 1 : 0, location))) return false;
   partition.items.Add(1);
@@ -107,13 +107,13 @@ std::uint64_t Index::BytesWith(std::uint64_t items) const noexcept {
   return std::min(now, each * sizeof(Bucket) * partition_count());
 }
 
-void Index::AddGhost(Partition& partition, std::uint64_t hash) noexcept {
+void Index::AddGhost(Partition& partition, std::uint32_t tag) noexcept {
   const BucketArray array = partition.array();
   if (array.count() == 0) return;
-  Ghosts& ghosts = array[array.Home(Tag(hash))].ghosts;
+  Ghosts& ghosts = array[array.Home(tag)].ghosts;
   // One more, unless the oldest makes way for it.
   if (!ghosts.full()) partition.ghosts.Add(1);
-  ghosts.Add(Ghosts::PrintOf(hash));
+  ghosts.Add(Ghosts::PrintOf(tag));
 }
 
 std::uint32_t Index::Larger(std::uint32_t count) const noexcept {
@@ -147,6 +147,8 @@ bool Index::Resize(Partition& partition, std::uint32_t count) noexcept {
   if (count > BucketArray::kMaxBuckets || !gate_.Allow()) return false;
   const BucketArray fresh = NewArray(count);
   if (fresh.count() == 0) return false;
+  // Entries go to all of it.
+  memory::TakePages(reinterpret_cast<char*>(fresh.buckets()), fresh.bytes());
   const BucketArray old = partition.array();
   for (std::uint32_t i = 0; i < old.count(); ++i) {
     for (const Slot& slot : old[i].slots) {

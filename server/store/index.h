@@ -98,9 +98,9 @@ class Ghosts {
   Ghosts() = default;
   explicit Ghosts(std::uint32_t word) noexcept : word_(word) {}
 
-  static std::uint32_t PrintOf(std::uint64_t hash) noexcept {
-    // Bits that neither tag nor partition are made of.
-    const auto print = static_cast<std::uint32_t>(hash >> 56);
+  // Of its lowest bits: the highest ones already say which bucket it is.
+  static std::uint32_t PrintOf(std::uint32_t tag) noexcept {
+    const std::uint32_t print = tag & kMask;
     return print != 0 ? print : 1;
   }
   void Add(std::uint32_t print) noexcept { word_ = word_ << kBits | print; }
@@ -263,8 +263,8 @@ class Index {
   // Makes the array smaller if it is mostly empty: invalidates slot pointers of the partition.
   void ShrinkToFit(Partition& partition) noexcept REQUIRES(partition.lock);
 
-  // The key's item was evicted: if it comes again soon, that counts as a use.
-  void AddGhost(Partition& partition, std::uint64_t hash) noexcept REQUIRES(partition.lock);
+  // An item of this tag was evicted: if it comes again soon, that counts as a use.
+  void AddGhost(Partition& partition, std::uint32_t tag) noexcept REQUIRES(partition.lock);
 
   // Calls visit(slot) for every entry with a tag in [first, end). Entries lie at their home bucket
   // or behind it, as far as the counts say.

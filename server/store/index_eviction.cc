@@ -1,6 +1,7 @@
 #include "server/store/index_eviction.h"
 
 #include <algorithm>
+#include <functional>
 #include <new>
 
 namespace podcache::store {
@@ -14,6 +15,8 @@ constexpr std::int64_t kLeastSegments = 8;
 // they are, else they are emptied one by one.
 constexpr std::int64_t kRoomPart = 256;
 constexpr std::int64_t kLeastRoom = 2;
+// Of the room that is free, so much is planned with: how large what is kept is, is an estimate.
+constexpr std::uint64_t kRoomUsedPercent = 85;
 // Of what remains, so much may have been copied.
 constexpr std::uint64_t kMostKeptPercent = 75;
 
@@ -22,7 +25,7 @@ constexpr std::size_t kCountedPerStep = 64;
 constexpr std::size_t kWalkedPerStep = 8;
 // Buckets for which a partition is locked at a time, while the records of the next ones are
 // fetched.
-constexpr std::uint32_t kBucketsLocked = 8;
+constexpr std::uint32_t kBucketsLocked = 16;
 // Segments given back in a step.
 constexpr std::size_t kFreedPerStep = 64;
 
@@ -47,14 +50,14 @@ bool IndexEviction::Step(const ShrinkTask& task) noexcept {
   MutexLock lock(mutex_);
   // An observer is told of each item in turn: that is done segment by segment.
   const EvictionObserver* const observer = reclaimer_.observer();
-  if (!reclaimer_.evictions() || (observer != nullptr && observer->Wants())) {
-    AbandonLocked();
-    return false;
-  }
-  // There may be less to do now.
-  if (phase_ != Phase::kIdle && task.target_bytes > target_bytes_) AbandonLocked();
+  const bool one_by_one = !reclaimer_.evictions() || (observer != nullptr && observer->Wants());
+  // Or there may be less to do now.
+  if (one_by_one || task.target_bytes > target_bytes_) Leave();
+  if (LeaveOne()) return true;
+  if (one_by_one) return false;
   switch (phase_) {
     case Phase::kIdle:
+    case Phase::kLeaving:
       return Begin(task);
     case Phase::kCounting:
       return CountSome(task);
@@ -77,7 +80,7 @@ bool IndexEviction::Begin(const ShrinkTask& task) noexcept {
   if (!gate_.Allow()) return false;
   try {
     plan_.StartCounting(table_.log().used_id_limit());
-    taken_.assign(table_.log().used_id_limit(), 0);
+    taken_.assign(table_.log().used_id_limit(), Taking::kNone);
   } catch (const std::bad_alloc&) {
     EndLocked();
     return false;
@@ -117,11 +120,13 @@ bool IndexEviction::MakePlan(const ShrinkTask& task) noexcept {
 
 // The next victims for whose kept items there is room. False at the end of the plan.
 bool IndexEviction::TakeRound(const ShrinkTask& task) noexcept {
-  const std::uint32_t room =
+  SegmentLog& log = table_.log();
+  const std::uint32_t free =
       task.free_segments - std::min(task.free_segments, task.reserve_segments);
+  const std::uint64_t room = free * log.segment_bytes() / 100 * kRoomUsedPercent;
   try {
     do {
-      const auto victims = plan_.TakeRound(std::uint64_t{room} * table_.log().segment_bytes());
+      const auto victims = plan_.TakeRound(room);
       if (victims.empty()) return false;
       round_.clear();
       for (const ShrinkPlan::Victim& victim : victims) round_.push_back(victim.segment);
@@ -130,9 +135,18 @@ bool IndexEviction::TakeRound(const ShrinkTask& task) noexcept {
   } catch (const std::bad_alloc&) {
     return false;
   }
-  for (const std::uint32_t id : round_) taken_[id] = 1;
+  const std::uint32_t epoch = table_.flush().epoch();
+  for (const std::uint32_t id : round_) {
+    const Segment& segment = log.segment(id);
+    const bool is_plain =
+        !segment.holds_large.load(std::memory_order_relaxed) &&
+        segment.earliest_exptime.load(std::memory_order_relaxed) == Segment::kNoExptime &&
+        segment.flush_epoch.load(std::memory_order_relaxed) == epoch;
+    const Taking plain = log.LineOf(id) == Line::kMain ? Taking::kPlainMain : Taking::kPlainSmall;
+    taken_[id] = is_plain ? plain : Taking::kRead;
+  }
   next_partition_ = 0;
-  out_of_room_ = false;
+  next_in_round_ = 0;
   phase_ = Phase::kEvicting;
   return true;
 }
@@ -143,7 +157,7 @@ bool IndexEviction::EvictSome(std::uint32_t now) noexcept {
   writer_.Acquire();
   for (; next_partition_ < end; ++next_partition_) EvictFrom(index.partition(next_partition_), now);
   writer_.Release();
-  TellCounters();
+  tally_.TellTo(reclaimer_.counters(), EvictionCause::kShrink);
   if (next_partition_ < index.partition_count()) return true;
   EndWalk();
   return true;
@@ -151,9 +165,10 @@ bool IndexEviction::EvictSome(std::uint32_t now) noexcept {
 
 void IndexEviction::EndWalk() noexcept {
   // Not of std::ranges: what that returns clang 14 cannot compile (presets fuzz and tidy).
-  const auto living = std::partition(round_.begin(), round_.end(), [this](std::uint32_t id) {
-    return table_.log().segment(id).live_bytes() == 0;
-  });
+  const auto has_pieces = [this](std::uint32_t id) NO_THREAD_SAFETY_ANALYSIS {
+    return !IsPlain(taken_[id]) && table_.log().segment(id).live_bytes() != 0;
+  };
+  const auto living = std::partition(round_.begin(), round_.end(), std::not_fn(has_pieces));
   dead_in_round_ = static_cast<std::size_t>(living - round_.begin());
   // Who reads without a lock may have found an item in one of them before it went.
   table_.index().epochs().WaitForReaders();
@@ -162,66 +177,93 @@ void IndexEviction::EndWalk() noexcept {
   phase_ = Phase::kFreeing;
 }
 
-// By ranges of tags: those stay the same when somebody makes the array larger in between.
+// Bucket after bucket: an entry stays in its bucket until the array is replaced, then it begins
+// anew with that.
 void IndexEviction::EvictFrom(Partition& partition, std::uint32_t now) noexcept {
-  const std::uint32_t buckets = std::max(1U, partition.array().count());
-  const std::uint32_t tags = std::max(1U, Index::kTags / buckets * kBucketsLocked);
-  for (std::uint32_t first = 0; first < Index::kTags;) {
-    const std::uint32_t end = first + std::min(tags, Index::kTags - first);
+  BucketArray array;
+  for (std::uint32_t first = 0;;) {
     needed_bytes_ = 0;
     {
       SpinLockHolder lock(partition.lock);
-      if (partition.items.Read() == 0) break;
-      if (first == 0) Fetch(partition, 0, end);
-      Fetch(partition, end, end + std::min(tags, Index::kTags - end));
-      const Moment moment{now, table_.flush().epoch()};
-      table_.index().ForEachTag(partition, first, end, [&](Slot& slot) NO_THREAD_SAFETY_ANALYSIS {
-        if (IsTaken(slot.location())) Settle(partition, slot, moment);
-      });
+      if (array.word() != partition.array().word()) {
+        array = partition.array();
+        first = 0;
+        Fetch(array, first);
+      }
+      if (first >= array.count()) break;
+      Fetch(array, first + kBucketsLocked);
+      EvictFrom(partition, array, first, {now, table_.flush().epoch()});
     }
-    // Once more, for what was left, unless it has to stay.
-    if (needed_bytes_ != 0) {
-      if (writer_.Refill(needed_bytes_, needed_epoch_, Claim::kMove)) continue;
-      out_of_room_ = true;
+    may_keep_ = true;
+    if (needed_bytes_ == 0) {
+      first += kBucketsLocked;
+    } else {
+      // Once more, for what was left.
+      may_keep_ = writer_.Refill(needed_bytes_, needed_epoch_, Claim::kMove);
     }
-    first = end;
+  }
+  if (last_unread_ != kNowhere) {
+    const std::uint64_t h = Record(table_.log().At(last_unread_)).Header();
+    tally_.SetIdleSeconds(Record::IdleSecondsOf(h, now));
+    last_unread_ = kNowhere;
   }
   SpinLockHolder lock(partition.lock);
   table_.index().ShrinkToFit(partition);
 }
 
-void IndexEviction::Fetch(Partition& partition, std::uint32_t first,
-                          std::uint32_t end) const noexcept {
-  table_.index().ForEachTag(partition, first, end, [&](Slot& slot) NO_THREAD_SAFETY_ANALYSIS {
-    const Location location = slot.location();
-    if (IsTaken(location)) __builtin_prefetch(table_.log().At(location));
-  });
+void IndexEviction::EvictFrom(Partition& partition, BucketArray array, std::uint32_t first,
+                              Moment moment) noexcept {
+  const std::uint32_t end = std::min(first + kBucketsLocked, array.count());
+  for (std::uint32_t i = first; i < end; ++i) {
+    for (Slot& slot : array[i].slots) {
+      const Slot::Word word = slot.word();
+      if (word == Slot::kEmpty) continue;
+      const Taking taking = TakingOf(Slot::LocationOf(word));
+      if (taking == Taking::kNone) continue;
+      if (GoesUnread(word, taking)) {
+        EvictUnread(partition, slot, taking == Taking::kPlainMain ? Line::kMain : Line::kSmall);
+      } else {
+        Settle(partition, slot, moment);
+      }
+    }
+  }
+}
+
+// The records that the next buckets point to, of those that will be read.
+void IndexEviction::Fetch(BucketArray array, std::uint32_t first) const noexcept {
+  const std::uint32_t end = std::min(first + kBucketsLocked, array.count());
+  for (std::uint32_t i = first; i < end; ++i) {
+    for (const Slot& slot : array[i].slots) {
+      const Slot::Word word = slot.word();
+      if (word == Slot::kEmpty) continue;
+      const Taking taking = TakingOf(Slot::LocationOf(word));
+      if (taking != Taking::kNone && !GoesUnread(word, taking))
+        __builtin_prefetch(table_.log().At(Slot::LocationOf(word)));
+    }
+  }
 }
 
 void IndexEviction::Settle(Partition& partition, Slot& slot, Moment moment) noexcept {
   Found found = table_.Look(slot, moment);
   if (!found.live()) {
-    if (found.life == Life::kExpired) ++tally_.expired;
+    if (found.life == Life::kExpired) tally_.AddExpired();
     table_.CountReclaimed(partition, found);
     table_.RemoveOnly(partition, found);
-    return;
-  }
-  const Line line = table_.log().LineOf(table_.log().SegmentOf(found.location));
-  if (Keeps(found)) {
-    if (!out_of_room_ && needed_bytes_ == 0) Keep(partition, found, line, moment);
+  } else if (may_keep_ && Keeps(found)) {
+    if (needed_bytes_ == 0) Keep(partition, found, moment);
   } else {
-    Evict(partition, found, line, moment.now);
+    Evict(partition, found, moment.now);
   }
 }
 
 // A large item goes with its value, wherever its own record has come to lie.
 bool IndexEviction::Keeps(const Found& found) const noexcept {
-  return found.slot->frequency() >= plan_.least_uses() || reclaimer_.PrecedesItsValue(found) ||
+  return found.slot->frequency() >= plan_.least_uses() ||
          (Record::KindOf(found.header) == RecordKind::kLarge &&
           !IsTaken(found.record.Piece(found.header, 0).location));
 }
 
-void IndexEviction::Keep(Partition& partition, Found& found, Line line, Moment moment) noexcept {
+void IndexEviction::Keep(Partition& partition, Found& found, Moment moment) noexcept {
   const ItemFields fields = table_.FieldsForCopy(found);
   const std::size_t bytes = RecordBytes(fields);
   writer_.Select(LifetimeOf(fields.exptime, moment.now));
@@ -233,64 +275,41 @@ void IndexEviction::Keep(Partition& partition, Found& found, Line line, Moment m
   }
   const unsigned uses = found.slot->frequency();
   if (uses >= plan_.least_uses()) {
+    const Line line = table_.log().LineOf(table_.log().SegmentOf(found.location));
     found.slot->SetFrequency(policy_.FrequencyAfter(line, uses));
-    ++tally_.kept;
+    tally_.AddKept();
   }
-  tally_.copied_bytes += bytes;
+  tally_.AddCopied(bytes);
   table_.Relocate(partition, found, fields, fresh);
 }
 
-void IndexEviction::Evict(Partition& partition, const Found& found, Line line,
-                          std::uint32_t now) noexcept {
-  const auto i = static_cast<std::size_t>(line);
-  ++tally_.evicted_items[i];
-  tally_.evicted_bytes[i] += table_.ItemBytes(found);
-  if (found.record.Exptime(found.header) != 0) ++tally_.with_exptime;
-  if ((found.header & header::kFetched) == 0) ++tally_.unfetched;
-  if (policy_.Keeps(found.slot->frequency())) ++tally_.active;
-  tally_.idle_seconds = Record::IdleSecondsOf(found.header, now);
+void IndexEviction::Evict(Partition& partition, const Found& found, std::uint32_t now) noexcept {
+  const Line line = table_.log().LineOf(table_.log().SegmentOf(found.location));
+  const std::uint32_t tag = found.slot->tag();
+  tally_.AddEvicted(table_, found, policy_.Keeps(found.slot->frequency()), now);
   table_.RemoveOnly(partition, found);
-  if (policy_.LeavesGhost(line))
-    table_.index().AddGhost(partition, hasher_.Hash(found.record.Key(found.header)));
+  if (policy_.LeavesGhost(line)) table_.index().AddGhost(partition, tag);
 }
 
-void IndexEviction::TellCounters() noexcept {
-  ReclaimCounters& counters = reclaimer_.counters();
-  const auto add = [](std::atomic<std::uint64_t>& counter, std::uint64_t n) {
-    counter.fetch_add(n, std::memory_order_relaxed);
-  };
-  std::uint64_t evicted = 0;
-  for (std::size_t line = 0; line < kLines; ++line) {
-    ReclaimCounters::Evicted& by_shrink =
-        counters.evicted[line][static_cast<std::size_t>(EvictionCause::kShrink)];
-    add(by_shrink.items, tally_.evicted_items[line]);
-    add(by_shrink.bytes, tally_.evicted_bytes[line]);
-    evicted += tally_.evicted_items[line];
-  }
-  add(counters.evicted_unfetched_items, tally_.unfetched);
-  add(counters.evicted_active_items, tally_.active);
-  add(counters.evicted_with_exptime_items, tally_.with_exptime);
-  add(counters.kept_items, tally_.kept);
-  add(counters.copied_bytes, tally_.copied_bytes);
-  add(counters.expired_in_segment_items, tally_.expired);
-  if (evicted != 0)
-    counters.last_evicted_idle_seconds.store(tally_.idle_seconds, std::memory_order_relaxed);
-  tally_ = {};
+// What is in main was used; what is in the small line was, if its entry says so.
+void IndexEviction::EvictUnread(Partition& partition, Slot& slot, Line line) noexcept {
+  const Slot::Word word = slot.word();
+  const unsigned uses = Slot::FrequencyOf(word);
+  last_unread_ = Slot::LocationOf(word);
+  tally_.AddEvictedUnread(line, line == Line::kMain || uses != 0, policy_.Keeps(uses));
+  table_.RemoveUnread(partition, slot, line);
+  if (policy_.LeavesGhost(line)) table_.index().AddGhost(partition, Slot::TagOf(word));
 }
 
-// Segments in which nothing lives any more are free. What still lies in others are
-// pieces of large items, which the index does not point to, or there was no room for it: then it
-// stays where it is, until the next plan.
+// Segments in which nothing lives any more are free. What still lies in others are pieces of large
+// items, which the index does not point to.
 bool IndexEviction::FreeSome(const ShrinkTask& task) noexcept {
-  SegmentLog& log = table_.log();
   for (std::size_t n = 0; n < kFreedPerStep && next_in_round_ < round_.size(); ++n) {
     const std::uint32_t id = round_[next_in_round_];
-    taken_[id] = 0;
+    taken_[id] = Taking::kNone;
     if (next_in_round_++ < dead_in_round_) {
-      log.Retire(id);
+      reclaimer_.Retire(id);
       ++freed_in_round_;
-    } else if (out_of_room_) {
-      log.PutBack(id);
     } else {
       if (reclaimer_.ReclaimTaken(id, ReclaimReason::kShrink, task.now)) ++freed_in_round_;
       break;
@@ -304,16 +323,40 @@ bool IndexEviction::FreeSome(const ShrinkTask& task) noexcept {
   return true;
 }
 
+bool IndexEviction::AbandonStep() noexcept {
+  if (!active_.load(std::memory_order_relaxed)) return false;
+  MutexLock lock(mutex_);
+  Leave();
+  return LeaveOne();
+}
+
 void IndexEviction::Abandon() noexcept {
   if (!active_.load(std::memory_order_relaxed)) return;
   MutexLock lock(mutex_);
-  AbandonLocked();
+  for (std::size_t i = next_in_round_; i < round_.size(); ++i) table_.log().PutBack(round_[i]);
+  EndLocked();
 }
 
-void IndexEviction::AbandonLocked() noexcept {
-  for (std::size_t i = next_in_round_; i < round_.size(); ++i) table_.log().PutBack(round_[i]);
-  if (phase_ != Phase::kIdle) refused_generation_ = UINT64_MAX;
+void IndexEviction::Leave() noexcept {
+  if (phase_ == Phase::kIdle || phase_ == Phase::kLeaving) return;
+  refused_generation_ = UINT64_MAX;
+  phase_ = Phase::kLeaving;
+}
+
+// False when nothing is left to be put back.
+bool IndexEviction::LeaveOne() noexcept {
+  if (phase_ != Phase::kLeaving) return false;
+  if (next_in_round_ < round_.size()) {
+    const std::uint32_t id = round_[next_in_round_++];
+    if (IsPlain(taken_[id])) {
+      reclaimer_.PutBack(id);
+    } else {
+      table_.log().PutBack(id);
+    }
+    return true;
+  }
   EndLocked();
+  return false;
 }
 
 void IndexEviction::EndLocked() noexcept {

@@ -3,10 +3,14 @@
 // First all entries are counted by segment and use; that says which of the oldest segments must go
 // and how often an item must have been used to be kept, so that the most used ones stay. Then every
 // partition is walked, bucket after bucket, for entries that lie in those segments: they are
-// evicted, or moved to the head of the line for what is kept. The records are fetched ahead, so
-// that the cache misses of some dozen entries overlap, each array is made smaller once, and the
-// segments are free all at the end. Where keeping needs more room than is free, this happens in
+// evicted, or moved to the head of the line for what is kept; each array is made smaller once, and
+// the segments are free all at the end. Where keeping needs more room than is free, this happens in
 // rounds, each with the room that the one before has gained.
+//
+// Most of the time would go into waiting for records. In segments where nothing expires and nothing
+// is large, what is evicted is not read: its entry says enough, and its bytes are counted out
+// with the segment. (Whether it was ever fetched is then told by its uses.) Other records are
+// fetched ahead, so that the cache misses of some dozen entries overlap.
 //
 // Between steps anybody may use the store, and others may reclaim other segments.
 //
@@ -14,7 +18,6 @@
 // then a partition's lock, then the log's mutex.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -46,22 +49,21 @@ class IndexEviction {
   // A bounded step. False when there is nothing to do in this way: the task is too small for it, or
   // it does not get on.
   bool Step(const ShrinkTask& task) noexcept EXCLUDES(mutex_);
-  // The rest of what has been begun is left undone.
+  // There is nothing to shrink any more: one step of leaving the rest undone. False when that is
+  // done.
+  bool AbandonStep() noexcept EXCLUDES(mutex_);
+  // All at once: segments may be left that seem to hold more than they do, until they are
+  // reclaimed.
   void Abandon() noexcept EXCLUDES(mutex_);
 
  private:
-  enum class Phase : std::uint8_t { kIdle, kCounting, kEvicting, kFreeing };
-  // What became of entries, told to the shared counters from time to time.
-  struct Tally {
-    std::array<std::uint64_t, kLines> evicted_items{};
-    std::array<std::uint64_t, kLines> evicted_bytes{};
-    std::uint64_t unfetched = 0;
-    std::uint64_t active = 0;
-    std::uint64_t with_exptime = 0;
-    std::uint64_t kept = 0;
-    std::uint64_t expired = 0;
-    std::uint64_t copied_bytes = 0;
-    std::uint32_t idle_seconds = 0;  // Of the last one.
+  enum class Phase : std::uint8_t { kIdle, kCounting, kEvicting, kFreeing, kLeaving };
+  // What becomes of the entries that lie in a segment.
+  enum class Taking : std::uint8_t {
+    kNone,        // Not of this round.
+    kPlainSmall,  // Nothing in it expires or is large: what is evicted need not be read. Of the
+    kPlainMain,   // small or the main line.
+    kRead,
   };
 
   std::int64_t SegmentsToFree(const ShrinkTask& task) const noexcept;
@@ -71,24 +73,37 @@ class IndexEviction {
   bool TakeRound(const ShrinkTask& task) noexcept REQUIRES(mutex_);
   bool EvictSome(std::uint32_t now) noexcept REQUIRES(mutex_);
   void EvictFrom(Partition& partition, std::uint32_t now) noexcept REQUIRES(mutex_);
-  void Fetch(Partition& partition, std::uint32_t first, std::uint32_t end) const noexcept
-      REQUIRES(partition.lock, mutex_);
+  void EvictFrom(Partition& partition, BucketArray array, std::uint32_t first,
+                 Moment moment) noexcept REQUIRES(partition.lock, mutex_);
+  void Fetch(BucketArray array, std::uint32_t first) const noexcept REQUIRES(mutex_);
   void Settle(Partition& partition, Slot& slot, Moment moment) noexcept
       REQUIRES(partition.lock, mutex_);
-  bool Keeps(const Found& found) const noexcept REQUIRES(mutex_);
-  void Keep(Partition& partition, Found& found, Line line, Moment moment) noexcept
+  void EvictUnread(Partition& partition, Slot& slot, Line line) noexcept
       REQUIRES(partition.lock, mutex_);
-  void Evict(Partition& partition, const Found& found, Line line, std::uint32_t now) noexcept
+  bool Keeps(const Found& found) const noexcept REQUIRES(mutex_);
+  void Keep(Partition& partition, Found& found, Moment moment) noexcept
+      REQUIRES(partition.lock, mutex_);
+  void Evict(Partition& partition, const Found& found, std::uint32_t now) noexcept
       REQUIRES(partition.lock, mutex_);
   void EndWalk() noexcept REQUIRES(mutex_);
   bool FreeSome(const ShrinkTask& task) noexcept REQUIRES(mutex_);
-  void TellCounters() noexcept REQUIRES(mutex_);
-  void AbandonLocked() noexcept REQUIRES(mutex_);
+  void Leave() noexcept REQUIRES(mutex_);
+  bool LeaveOne() noexcept REQUIRES(mutex_);
   void EndLocked() noexcept REQUIRES(mutex_);
 
-  bool IsTaken(Location location) const noexcept REQUIRES(mutex_) {
+  Taking TakingOf(Location location) const noexcept REQUIRES(mutex_) {
     const std::uint32_t segment = table_.log().SegmentOf(location);
-    return segment < taken_.size() && taken_[segment] != 0;
+    return segment < taken_.size() ? taken_[segment] : Taking::kNone;
+  }
+  bool IsTaken(Location location) const noexcept REQUIRES(mutex_) {
+    return TakingOf(location) != Taking::kNone;
+  }
+  static bool IsPlain(Taking taking) noexcept {
+    return taking == Taking::kPlainSmall || taking == Taking::kPlainMain;
+  }
+  // Evicted without being read.
+  bool GoesUnread(Slot::Word word, Taking taking) const noexcept REQUIRES(mutex_) {
+    return IsPlain(taking) && Slot::FrequencyOf(word) < plan_.least_uses();
   }
 
   ItemTable& table_;
@@ -105,8 +120,7 @@ class IndexEviction {
   // The target for which this way has not got on, or not yet.
   std::uint64_t refused_generation_ GUARDED_BY(mutex_) = UINT64_MAX;
   ShrinkPlan plan_ GUARDED_BY(mutex_);
-  // By segment: whether it is of this round.
-  std::vector<std::uint8_t> taken_ GUARDED_BY(mutex_);
+  std::vector<Taking> taken_ GUARDED_BY(mutex_);  // By segment.
   std::vector<std::uint32_t> round_ GUARDED_BY(mutex_);
   std::size_t next_in_round_ GUARDED_BY(mutex_) = 0;
   std::size_t dead_in_round_ GUARDED_BY(mutex_) = 0;  // The first ones, once all were walked.
@@ -114,8 +128,9 @@ class IndexEviction {
   // Of the record that found no room in the writer's chunk; 0 if none.
   std::size_t needed_bytes_ GUARDED_BY(mutex_) = 0;
   std::uint32_t needed_epoch_ GUARDED_BY(mutex_) = 0;
-  bool out_of_room_ GUARDED_BY(mutex_) = false;
-  Tally tally_ GUARDED_BY(mutex_);
+  bool may_keep_ GUARDED_BY(mutex_) = true;  // There is room.
+  Location last_unread_ GUARDED_BY(mutex_) = kNowhere;
+  ReclaimTally tally_ GUARDED_BY(mutex_);
 };
 
 }  // namespace podcache::store

@@ -105,6 +105,7 @@ bool ItemTable::Publish(Partition& partition, std::uint64_t hash, const Found& o
     old.slot->SetLocation(fresh);
   }
   CountIn(partition, fresh, bytes);
+  if (Record::KindOf(found.header) == RecordKind::kLarge) log_.NoteLarge(fresh);
   log_.NoteExptime(fresh, found.record.Exptime(found.header));
   return true;
 }
@@ -114,6 +115,25 @@ void ItemTable::RemoveOnly(Partition& partition, const Found& found) noexcept {
   MarkPiecesDead(found);
   MarkRecordDead(found);
   index_.RemoveOnly(partition, found.slot);
+}
+
+void ItemTable::RemoveUnread(Partition& partition, Slot& slot, Line line) noexcept {
+  PODCACHE_DCHECK(Record(log_.At(slot.location())).kind() == RecordKind::kItem);
+  if (line == Line::kMain) partition.main_items.Sub(1);
+  index_.RemoveOnly(partition, &slot);
+}
+
+// Only the sum over all partitions has a meaning, so one stands for those whose items they were.
+std::size_t ItemTable::CountUnread(std::uint32_t segment, std::size_t live_bytes) noexcept {
+  const std::size_t counted = log_.segment(segment).live_bytes();
+  if (counted <= live_bytes) return 0;
+  const std::size_t unread = counted - live_bytes;
+  Partition& partition = index_.partition(0);
+  SpinLockHolder lock(partition.lock);
+  partition.item_bytes.Sub(unread);
+  if (log_.LineOf(segment) == Line::kMain) partition.main_item_bytes.Sub(unread);
+  log_.MarkDead(log_.LocationOf(segment, 0), unread);
+  return unread;
 }
 
 void ItemTable::CountReclaimed(Partition& partition, const Found& found) noexcept {
@@ -140,6 +160,7 @@ void ItemTable::Relocate(Partition& partition, Found& found, const ItemFields& f
   copy.WriteItemHead(fields);
   const std::uint64_t h = copy.Header();
   if (fields.kind == RecordKind::kLarge) {
+    log_.NoteLarge(fresh);
     const std::size_t entries = std::size_t{fields.pieces} * 8;
     std::memcpy(copy.data() + Record::PiecesOffset(h),
                 found.record.data() + Record::PiecesOffset(found.header), entries);
@@ -163,6 +184,7 @@ void ItemTable::RelocatePiece(Found& owner, std::uint32_t piece, std::uint64_t h
   const std::size_t bytes = from.bytes();
   Record copy(log_.At(fresh));
   copy.WritePieceHeader(bytes, hash);
+  log_.NoteLarge(fresh);
   std::memcpy(copy.PieceData(), from.PieceData(), old.bytes);
   owner.record.SetPiece(owner.header, piece, {fresh, old.bytes});
   log_.MarkDead(old.location, bytes);

@@ -76,6 +76,12 @@ class ItemTable {
   }
   // For who removes many: everything else of the partition stays where it is.
   void RemoveOnly(Partition& partition, const Found& found) noexcept REQUIRES(partition.lock);
+  // The same for an item whose record is not read: its bytes are counted out later (CountUnread).
+  // Not of a segment that holds anything large.
+  void RemoveUnread(Partition& partition, Slot& slot, Line line) noexcept REQUIRES(partition.lock);
+  // What of a segment counts as live beyond `live_bytes` is what was removed unread: now it is
+  // counted out. Returns how much that was.
+  std::size_t CountUnread(std::uint32_t segment, std::size_t live_bytes) noexcept;
   // Counts an item that was found expired or flushed and is now removed or replaced.
   void CountReclaimed(Partition& partition, const Found& found) noexcept REQUIRES(partition.lock);
   // A record that was allocated and will not be published.

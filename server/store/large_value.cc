@@ -53,6 +53,7 @@ bool LargeUpload::NextPiece() noexcept {
   const Location location =
       store_.log().LocationOf(piece.reservation.segment, piece.reservation.offset);
   Record(store_.log().At(location)).WritePieceHeader(piece.reservation.bytes, hash_);
+  store_.log().NoteLarge(location);
   pieces_.push_back(piece);
   return true;
 }

@@ -80,17 +80,55 @@ bool Reclaimer::Reclaim(const Victim& victim, ReclaimReason reason, std::uint32_
   pass.writer->Acquire();
   const bool empty = Empty(pass);
   pass.writer->Release();
-  counters_.copied_bytes.fetch_add(pass.copied, std::memory_order_relaxed);
+  pass.tally.AddCopied(pass.copied);
+  pass.tally.TellTo(counters_, pass.shrinking ? EvictionCause::kShrink : EvictionCause::kCapacity);
   if (pass.draining) NoteDrained(pass.copied, live);
   if (!pass.compacting && !pass.shrinking && pass.copy_limit != SIZE_MAX) SettleCredit(pass, live);
   if (empty) {
     if (pass.compacting) counters_.compacted_segments.fetch_add(1, std::memory_order_relaxed);
     table_.index().epochs().WaitForReaders();
-    log.Retire(victim.segment);
+    Retire(victim.segment);
   } else {
     log.Abandon(victim.segment);
   }
   return empty;
+}
+
+void Reclaimer::Retire(std::uint32_t segment) noexcept {
+  CountUnread(segment, 0);
+  table_.log().Retire(segment);
+}
+
+void Reclaimer::PutBack(std::uint32_t segment) noexcept {
+  SegmentLog& log = table_.log();
+  const std::uint32_t tail = log.segment(segment).tail.load(std::memory_order_relaxed);
+  std::size_t live_bytes = 0;
+  for (std::uint32_t offset = 0; offset < tail;) {
+    const Location location = log.LocationOf(segment, offset);
+    const Record record(log.At(location));
+    const std::uint64_t h = record.Header();
+    if (Record::KindOf(h) == RecordKind::kItem) {
+      const std::uint64_t hash = hasher_.Hash(record.Key(h));
+      Partition& partition = table_.PartitionOf(hash);
+      SpinLockHolder lock(partition.lock);
+      // One that is removed after this leaves the segment with less than it says: nothing is free
+      // too early.
+      if (!table_.FindAt(partition, hash, location, {}).missing()) live_bytes += Record::BytesOf(h);
+    }
+    offset += static_cast<std::uint32_t>(Record::BytesOf(h));
+  }
+  CountUnread(segment, live_bytes);
+  log.PutBack(segment);
+}
+
+// Only a large shrink removes items unread.
+void Reclaimer::CountUnread(std::uint32_t segment, std::size_t live_bytes) noexcept {
+  const Line line = table_.log().LineOf(segment);
+  const std::size_t bytes = table_.CountUnread(segment, live_bytes);
+  if (bytes == 0) return;
+  ReclaimTally tally;
+  tally.AddEvictedBytes(line, bytes);
+  tally.TellTo(counters_, EvictionCause::kShrink);
 }
 
 LogWriter& Reclaimer::WriterFor(const Pass& pass) noexcept {
@@ -184,8 +222,7 @@ auto Reclaimer::Judge(Pass& pass, Location location, Record record, std::uint64_
                          : table_.FindAt(partition, hash, location, moment);
   if (found.missing()) return Verdict::kGone;
   if (!found.live()) {
-    if (found.life == Life::kExpired)
-      counters_.expired_in_segment_items.fetch_add(1, std::memory_order_relaxed);
+    if (found.life == Life::kExpired) pass.tally.AddExpired();
     table_.CountReclaimed(partition, found);
     table_.Remove(partition, found);
     return Verdict::kGone;
@@ -195,7 +232,7 @@ auto Reclaimer::Judge(Pass& pass, Location location, Record record, std::uint64_
   const std::size_t bytes = is_piece ? Record::BytesOf(h) : RecordBytes(fields);
   const bool follow_value = !is_piece && PrecedesItsValue(found);
   if (!may_keep || (!follow_value && !Keeps(pass, found, bytes))) {
-    Evict(pass, partition, hash, found);
+    Evict(pass, partition, found);
     return Verdict::kGone;
   }
   pass.writer->Select(is_piece ? kForever : LifetimeOf(fields.exptime, pass.now));
@@ -212,7 +249,7 @@ auto Reclaimer::Judge(Pass& pass, Location location, Record record, std::uint64_
   // The pieces of a large item come before its record: it is judged once, here.
   if (!pass.compacting && !follow_value) {
     found.slot->SetFrequency(FrequencyAfter(pass, found));
-    counters_.kept_items.fetch_add(1, std::memory_order_relaxed);
+    pass.tally.AddKept();
   }
   table_.Relocate(partition, found, fields, fresh);
   return Verdict::kMoved;
@@ -238,23 +275,12 @@ bool Reclaimer::Keeps(const Pass& pass, const Found& found, std::size_t bytes) c
   return policy_.Keeps(found.slot->frequency()) && pass.copied + bytes <= pass.copy_limit;
 }
 
-void Reclaimer::Evict(Pass& pass, Partition& partition, std::uint64_t hash,
-                      const Found& found) noexcept {
+void Reclaimer::Evict(Pass& pass, Partition& partition, const Found& found) noexcept {
   if (observer_ != nullptr && observer_->Wants()) Describe(pass, found);
-  const auto line = static_cast<std::size_t>(pass.line);
-  ReclaimCounters::Evicted& evicted = counters_.evicted[line][pass.shrinking ? 1 : 0];
-  evicted.items.fetch_add(1, std::memory_order_relaxed);
-  evicted.bytes.fetch_add(table_.ItemBytes(found), std::memory_order_relaxed);
-  if (found.record.Exptime(found.header) != 0)
-    counters_.evicted_with_exptime_items.fetch_add(1, std::memory_order_relaxed);
-  counters_.last_evicted_idle_seconds.store(Record::IdleSecondsOf(found.header, pass.now),
-                                            std::memory_order_relaxed);
-  if (policy_.Keeps(found.slot->frequency()))
-    counters_.evicted_active_items.fetch_add(1, std::memory_order_relaxed);
-  if ((found.header & header::kFetched) == 0)
-    counters_.evicted_unfetched_items.fetch_add(1, std::memory_order_relaxed);
+  pass.tally.AddEvicted(table_, found, policy_.Keeps(found.slot->frequency()), pass.now);
+  const std::uint32_t tag = found.slot->tag();
   table_.Remove(partition, found);
-  if (pass.draining || policy_.LeavesGhost(pass.line)) table_.index().AddGhost(partition, hash);
+  if (pass.draining || policy_.LeavesGhost(pass.line)) table_.index().AddGhost(partition, tag);
 }
 
 // The observer is told when the partition is unlocked; by then the item is gone.
@@ -333,6 +359,10 @@ bool Reclaimer::SweepOne(std::uint32_t now) noexcept {
     offset += static_cast<std::uint32_t>(Record::BytesOf(h));
   }
   counters_.swept_items.fetch_add(items, std::memory_order_relaxed);
+  // All of it was flushed. A large value goes with its item, which may lie elsewhere.
+  if (segment.flush_epoch.load(std::memory_order_relaxed) < epoch &&
+      !segment.holds_large.load(std::memory_order_relaxed))
+    CountUnread(id, 0);
   RetireDead();
   return true;
 }
@@ -343,7 +373,7 @@ void Reclaimer::RetireDead() noexcept {
     const Victim dead = log.PickDead();
     if (dead.kind == VictimKind::kNone) return;
     table_.index().epochs().WaitForReaders();
-    log.Retire(dead.segment);
+    Retire(dead.segment);
   }
 }
 

@@ -10,7 +10,6 @@
 #pragma once
 
 #include <array>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -22,6 +21,7 @@
 #include "server/store/item_table.h"
 #include "server/store/key_hasher.h"
 #include "server/store/log_writer.h"
+#include "server/store/reclaim_counters.h"
 #include "server/store/shift_detector.h"
 
 namespace podcache::store {
@@ -31,44 +31,6 @@ enum class ReclaimReason : std::uint8_t {
   kUrgent,      // A writer waits: each segment must yield something.
   kShrink,      // Every used item survives, however many there are.
   kShrinkFast,  // As long as that goes on too long.
-};
-
-// What items were evicted for.
-enum class EvictionCause : std::uint8_t { kCapacity, kShrink };
-inline constexpr std::size_t kEvictionCauses = 2;
-
-struct ReclaimCounters {
-  struct Evicted {
-    std::atomic<std::uint64_t> items{0};
-    std::atomic<std::uint64_t> bytes{0};
-  };
-  const Evicted& Of(Line line, EvictionCause cause) const noexcept {
-    return evicted[static_cast<std::size_t>(line)][static_cast<std::size_t>(cause)];
-  }
-  std::uint64_t EvictedItems(EvictionCause cause) const noexcept {
-    return Of(Line::kSmall, cause).items.load(std::memory_order_relaxed) +
-           Of(Line::kMain, cause).items.load(std::memory_order_relaxed);
-  }
-  std::uint64_t EvictedItems() const noexcept {
-    return EvictedItems(EvictionCause::kCapacity) + EvictedItems(EvictionCause::kShrink);
-  }
-
-  std::array<std::array<Evicted, kEvictionCauses>, kLines> evicted;
-  std::atomic<std::uint64_t> evicted_unfetched_items{0};
-  // Used since they were last judged, and worth keeping, had there been room.
-  std::atomic<std::uint64_t> evicted_active_items{0};
-  std::atomic<std::uint64_t> kept_items{0};  // By a second chance.
-  std::atomic<std::uint64_t> evicted_with_exptime_items{0};
-  std::atomic<std::uint64_t> last_evicted_idle_seconds{0};
-  std::atomic<std::uint64_t> copied_bytes{0};
-  // Expired items found by a sweep, and in a segment that was reclaimed.
-  std::atomic<std::uint64_t> expired_in_sweep_items{0};
-  std::atomic<std::uint64_t> expired_in_segment_items{0};
-  std::atomic<std::uint64_t> swept_items{0};
-  std::atomic<std::uint64_t> sweeps{0};
-  std::atomic<std::uint64_t> compacted_segments{0};
-  std::atomic<std::uint64_t> shifts{0};          // Of popularity, that began to drain main.
-  std::atomic<std::uint64_t> refuted_shifts{0};  // Main proved to be popular still.
 };
 
 class Reclaimer {
@@ -89,11 +51,14 @@ class Reclaimer {
   // over all segments.
   bool SweepOne(std::uint32_t now) noexcept EXCLUDES(mutex_);
 
+  // The caller has taken the segment, and nothing in it can be found any more.
+  void Retire(std::uint32_t segment) noexcept;
+  // The caller has taken the segment and removed some of its items unread: those are counted out,
+  // the segment stays.
+  void PutBack(std::uint32_t segment) noexcept;
+
   // For how long the next item to be evicted has not been used; 0 while nothing waits for that.
   std::uint32_t NextIdleSeconds(std::uint32_t now) noexcept EXCLUDES(mutex_);
-
-  // Whether the record of a large item goes along with its value, which lies behind.
-  bool PrecedesItsValue(const Found& found) const noexcept;
 
   const ReclaimCounters& counters() const noexcept { return counters_; }
   ReclaimCounters& counters() noexcept { return counters_; }
@@ -115,6 +80,7 @@ class Reclaimer {
     std::size_t copied = 0;  // Into the head or by compaction.
     std::size_t copy_limit = 0;
     LogWriter* writer = nullptr;  // Of what moves.
+    ReclaimTally tally;
     // What was evicted last, for the observer; its key is kept here.
     EvictedItem evicted;
     char evicted_key[kMaxKeyBytes];
@@ -153,9 +119,12 @@ class Reclaimer {
   std::optional<std::uint32_t> IdleIfNext(Location location, Record record, std::uint64_t h,
                                           std::uint32_t now) noexcept;
   LogWriter& WriterFor(const Pass& pass) noexcept REQUIRES(mutex_);
+  // Whether the record of a large item goes along with its value, which lies behind.
+  bool PrecedesItsValue(const Found& found) const noexcept;
+  void CountUnread(std::uint32_t segment, std::size_t live_bytes) noexcept;
   unsigned FrequencyAfter(const Pass& pass, const Found& found) const noexcept;
   bool Keeps(const Pass& pass, const Found& found, std::size_t bytes) const noexcept;
-  void Evict(Pass& pass, Partition& partition, std::uint64_t hash, const Found& found) noexcept
+  void Evict(Pass& pass, Partition& partition, const Found& found) noexcept
       REQUIRES(partition.lock);
   void Describe(Pass& pass, const Found& found) noexcept;
   // What lies dead is used again before fresh memory is.

@@ -15,7 +15,7 @@
 namespace podcache::store {
 
 inline constexpr char kStateMagic[17] = "podcache state\n\0";
-inline constexpr std::uint32_t kStateVersion = 3;
+inline constexpr std::uint32_t kStateVersion = 4;
 inline constexpr std::uint32_t kByteOrder = 0x01020304;
 
 struct StateHeader {
@@ -61,7 +61,7 @@ struct SegmentEntry {
   std::uint64_t first_position;
   std::uint64_t checksum;  // Of all bytes of the segment.
   std::uint32_t line;
-  std::uint32_t unused;
+  std::uint32_t holds_large;  // 0 or 1.
 };
 static_assert(sizeof(SegmentEntry) == 48);
 

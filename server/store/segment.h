@@ -29,8 +29,10 @@ inline constexpr std::size_t kLines = 2;
 struct alignas(64) Segment {
   std::atomic<SegmentState> state{SegmentState::kFree};
   std::atomic<Line> line{Line::kSmall};
-  bool candidate = false;
-  bool listed_dead = false;
+  // May have records of large items or pieces of their values.
+  std::atomic<bool> holds_large{false};
+  bool candidate : 1 = false;
+  bool listed_dead : 1 = false;
   std::atomic<std::uint32_t> tail{0};     // Bytes reserved; the whole segment once sealed.
   std::atomic<std::uint32_t> dead{0};     // Bytes of records nobody can find any more.
   std::atomic<std::uint32_t> padding{0};  // Bytes that never held a record.

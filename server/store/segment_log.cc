@@ -153,6 +153,7 @@ bool SegmentLog::OpenLocked(Stream stream, Lifetime lifetime, std::uint32_t epoc
   fresh.dead.store(0, std::memory_order_relaxed);
   fresh.padding.store(0, std::memory_order_relaxed);
   fresh.forgotten_until = order(Line::kMain).opened.load(std::memory_order_relaxed) - 1;
+  fresh.holds_large.store(false, std::memory_order_relaxed);
   fresh.earliest_exptime.store(Segment::kNoExptime, std::memory_order_relaxed);
   fresh.flush_epoch.store(epoch, std::memory_order_relaxed);
   fresh.first_position.store(next_position_, std::memory_order_relaxed);
@@ -392,7 +393,7 @@ SegmentLog::Place SegmentLog::Save(std::vector<SegmentEntry>& segments) noexcept
       const Segment& held = segments_[id];
       segments.push_back({id, held.dead.load(), held.padding.load(), held.earliest_exptime.load(),
                           held.flush_epoch.load(), held.opened.load(), held.first_position.load(),
-                          0, static_cast<std::uint32_t>(i), 0});
+                          0, static_cast<std::uint32_t>(i), held.holds_large.load() ? 1U : 0U});
     }
   }
   return place;
@@ -411,6 +412,7 @@ void SegmentLog::Restore(const Place& place, std::span<const SegmentEntry> segme
     held.flush_epoch.store(entry.flush_epoch);
     held.opened.store(entry.opened);
     held.first_position.store(entry.first_position);
+    held.holds_large.store(entry.holds_large != 0);
     held.line.store(entry.line == 0 ? Line::kSmall : Line::kMain);
     held.state.store(SegmentState::kSealed);
     LinkAtEndLocked(entry.id);
@@ -442,7 +444,8 @@ void SegmentLog::AddCandidateLocked(std::uint32_t id) noexcept {
 
 void SegmentLog::AddDeadLocked(std::uint32_t id) noexcept {
   Segment& dead = segments_[id];
-  if (std::exchange(dead.listed_dead, true)) return;
+  if (dead.listed_dead) return;
+  dead.listed_dead = true;
   dead.next_dead = std::exchange(first_dead_, id);
 }
 

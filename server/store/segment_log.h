@@ -144,6 +144,9 @@ class SegmentLog {
   // A record nobody can find any more.
   void MarkDead(Location location, std::size_t bytes) noexcept;
   void NoteExptime(Location location, std::uint32_t exptime) noexcept;
+  void NoteLarge(Location location) noexcept {
+    segments_[SegmentOf(location)].holds_large.store(true, std::memory_order_relaxed);
+  }
 
   void PinReader(std::uint32_t segment) noexcept { segments_[segment].readers.fetch_add(1); }
   void UnpinReader(std::uint32_t segment) noexcept;

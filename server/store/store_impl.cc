@@ -297,7 +297,7 @@ bool StoreImpl::MaintainOnce() {
     LowerLimit();
     return progress;
   }
-  index_eviction_.Abandon();
+  if (index_eviction_.AbandonStep()) return true;
   LowerLimit();
   if (IsShort() && reclaimer_.ReclaimOne(ReclaimReason::kCapacity, now)) return true;
   return ShowEviction(now) || SweepOnce(now);

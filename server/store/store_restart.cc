@@ -114,6 +114,10 @@ bool StoreImpl::RestoreIndex(SavedState& state) {
   for (std::size_t i = 0; i < state.partitions.size(); ++i) {
     const PartitionEntry& entry = state.partitions[i];
     Partition& partition = index_.partition(i);
+    partition.items.Add(entry.items);
+    partition.item_bytes.Add(entry.item_bytes);
+    partition.main_items.Add(entry.main_items);
+    partition.main_item_bytes.Add(entry.main_item_bytes);
     if (entry.buckets == 0) continue;
     Bucket* const buckets = index_.Adopt(partition, entry.buckets);
     if (buckets == nullptr) return false;
@@ -132,10 +136,6 @@ bool StoreImpl::RestoreIndex(SavedState& state) {
       }
     }
     if (items != entry.items) return false;
-    partition.items.Add(entry.items);
-    partition.item_bytes.Add(entry.item_bytes);
-    partition.main_items.Add(entry.main_items);
-    partition.main_item_bytes.Add(entry.main_item_bytes);
   }
   return true;
 }

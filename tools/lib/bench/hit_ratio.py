@@ -9,7 +9,8 @@ TRACES = ("zipf-0.7", "zipf-0.9", "zipf-1.0", "zipf-1.1", "small", "churn", "sca
 RSS_TOLERANCE = 0.01
 MAX_TRIES = 4
 # Small items are many: of fewer keys nearly all would fit.
-SMALL_KEYS, SMALL_REQUESTS = 8, 2
+# With fewer requests most misses would be of keys that nobody has asked for before.
+SMALL_KEYS, SMALL_REQUESTS = 8, 16
 # Of a generated trace. What expires does so in real time: the trace is replayed in about a minute.
 REQUESTS_PER_SECOND, TTL_SECONDS = 1000, 75
 

@@ -70,7 +70,7 @@ TEST_F(IndexTest, GhostsAreTheLastFourAndTakenOnce) {
   EXPECT_TRUE(ghosts.empty());
   // None looks like no ghost.
   EXPECT_NE(Ghosts::PrintOf(0), 0U);
-  EXPECT_EQ(Ghosts::PrintOf(~std::uint64_t{0}), Ghosts::kMask);
+  EXPECT_EQ(Ghosts::PrintOf(Index::kTags - 1), Ghosts::kMask);
 }
 
 // A key with a ghost counts as used when it is entered, others do not.
@@ -81,13 +81,14 @@ TEST_F(IndexTest, AnEntryWithAGhostCountsAsUsed) {
       return index.Find(p, hash, [&](Location) { return true; })->frequency();
     });
   };
-  const std::uint64_t known = 0x0700'0000'0000'1234;
-  const std::uint64_t other = 0x0900'0000'0000'1234;
+  // Of one bucket, but for the fingerprint.
+  const std::uint64_t known = 0x1234;
+  const std::uint64_t other = 0x1235;
   ASSERT_TRUE(Insert(index, known, 1));
   EXPECT_EQ(frequency(known), 0U);
   Remove(index, known, 1);
   With(index, known, [&](Partition& p) NO_THREAD_SAFETY_ANALYSIS {
-    index.AddGhost(p, known);
+    index.AddGhost(p, Index::Tag(known));
     return 0;
   });
   ASSERT_TRUE(Insert(index, other, 2));

@@ -206,6 +206,56 @@ TEST_F(LargeShrinkTest, OneThatIsTakenBackKeepsTheRest) {
   CheckNothingIsLeft();
 }
 
+// Items that were evicted without being looked at are counted out by their bytes, too, when their
+// segments stay.
+TEST_F(LargeShrinkTest, OneThatIsTakenBackCountsWhatHasGone) {
+  Fill();
+  const StoreStats before = store().stats();
+  ASSERT_TRUE(store().SetMemoryTarget(kSmall));
+  for (int i = 0; i < 10'000 && store().resize_state().evicted_items == 0; ++i) Step(1);
+  Step(3);
+  ASSERT_TRUE(store().resize_state().in_progress);
+  ASSERT_TRUE(store().SetMemoryTarget(kLarge));
+  Maintain();
+  const StoreStats after = store().stats();
+  ASSERT_LT(after.items, before.items);
+  const QueueStats& small = after.small_queue;
+  EXPECT_EQ(small.evicted_by_shrink_items, before.items - after.items);
+  EXPECT_EQ(small.evicted_by_shrink_bytes, before.item_bytes - after.item_bytes);
+  // All items are of a size, but for the digits of a key.
+  const double bytes = static_cast<double>(before.item_bytes) / static_cast<double>(before.items);
+  EXPECT_NEAR(static_cast<double>(after.item_bytes), bytes * static_cast<double>(after.items),
+              8 * static_cast<double>(after.items));
+  CheckNothingIsLeft();
+}
+
+TEST_F(LargeShrinkTest, WhatGoesIsKnownWhenItComesBack) {
+  Fill();
+  const std::uint64_t ghosts = store().stats().ghosts;
+  ShrinkTo(kSmall);
+  EXPECT_GT(store().stats().ghosts, ghosts);
+  // The last that were evicted. One in 64 of others would be taken for known.
+  std::uint64_t first = stored_;
+  while (first > 0 && Has(first - 1)) --first;
+  const std::uint64_t evicted = std::min<std::uint64_t>(first, 2000);
+  std::set<std::uint64_t> back;
+  for (std::uint64_t i = first - evicted; i < first; ++i) {
+    ASSERT_FALSE(Has(i)) << i;
+    ASSERT_EQ(client().Set(KeyOf(i), MakeValue(i, i, 20)), StoreStatus::kStored);
+    back.insert(i);
+  }
+  const std::uint64_t kept_before = store().stats().kept_items;
+  // Other new ones push them through the small queue.
+  for (std::uint64_t i = stored_; i < stored_ + 60'000; ++i)
+    client().Set(KeyOf(i), MakeValue(i, i, 20));
+  Maintain();
+  std::uint64_t kept = 0;
+  for (const std::uint64_t i : back) kept += Has(i);
+  // Smaller arrays have room for fewer ghosts.
+  EXPECT_GT(kept * 100, evicted * 40) << kept << " of " << evicted;
+  EXPECT_GT(store().stats().kept_items, kept_before);
+}
+
 TEST_F(LargeShrinkTest, ALowerTargetMidwayIsReached) {
   Fill();
   const StoreStats before = store().stats();
