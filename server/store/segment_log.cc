@@ -198,7 +198,6 @@ void SegmentLog::MarkDead(Location location, std::size_t bytes) noexcept {
   Segment& holder = segments_[id];
   const std::uint32_t before =
       holder.dead.fetch_add(static_cast<std::uint32_t>(bytes), std::memory_order_release);
-  dead_bytes_.fetch_add(bytes, std::memory_order_relaxed);
   // Twice per segment: when it crosses the mark, and when nothing lives any more. One still open is
   // looked at when it is sealed.
   const bool crossed = before < candidate_bytes_ && before + bytes >= candidate_bytes_;
@@ -296,7 +295,6 @@ bool SegmentLog::Retire(std::uint32_t id) noexcept {
   MutexLock lock(mutex_);
   UnlinkLocked(id);
   Segment& done = segments_[id];
-  dead_bytes_.fetch_sub(done.dead.load(std::memory_order_relaxed), std::memory_order_relaxed);
   done.state.store(SegmentState::kDraining);
   if (done.readers.load() != 0) return false;
   FreeLocked(id);
@@ -328,6 +326,16 @@ void SegmentLog::ListIfDeadLocked(std::uint32_t id) noexcept {
 void SegmentLog::FreeLocked(std::uint32_t id) noexcept {
   segments_[id].state.store(SegmentState::kFree);
   pool_.Give(id);
+}
+
+std::uint64_t SegmentLog::dead_bytes() const noexcept {
+  std::uint64_t bytes = 0;
+  for (std::uint32_t id = kNoSegment + 1; id < used_id_limit(); ++id) {
+    const SegmentState state = segments_[id].state.load(std::memory_order_relaxed);
+    if (state != SegmentState::kFree && state != SegmentState::kDraining)
+      bytes += segments_[id].dead.load(std::memory_order_relaxed);
+  }
+  return bytes;
 }
 
 std::uint32_t SegmentLog::NextToSweep(std::uint32_t& cursor, std::uint32_t epoch,
@@ -417,7 +425,6 @@ void SegmentLog::Restore(const Place& place, std::span<const SegmentEntry> segme
     held.state.store(SegmentState::kSealed);
     LinkAtEndLocked(entry.id);
     CountSealedLocked(entry.id, 1);
-    dead_bytes_.fetch_add(entry.dead, std::memory_order_relaxed);
     if (entry.dead >= candidate_bytes_) AddCandidateLocked(entry.id);
   }
 }

@@ -209,7 +209,8 @@ class SegmentLog {
   Line LineOf(std::uint32_t segment) const noexcept {
     return segments_[segment].line.load(std::memory_order_relaxed);
   }
-  std::uint64_t dead_bytes() const noexcept { return dead_bytes_.load(std::memory_order_relaxed); }
+  // Added up over all segments that are not free: no counter that every write changes.
+  std::uint64_t dead_bytes() const noexcept;
   // Its age: how many have been opened at the head of its line since.
   std::uint32_t OpenedSince(std::uint32_t segment) const noexcept {
     return order(LineOf(segment)).opened.load(std::memory_order_relaxed) -
@@ -271,7 +272,6 @@ class SegmentLog {
   Segment* segments_;
   const std::uint32_t candidate_bytes_;
   std::atomic<std::uint32_t> open_count_{0};
-  std::atomic<std::uint64_t> dead_bytes_{0};  // Of all segments that are not free.
   Mutex mutex_;
   std::array<Order, kLines> orders_;
   std::array<OpenSegment, kStreams * kLifetimes> open_ GUARDED_BY(mutex_);

@@ -18,6 +18,7 @@
 #include "server/store/store.h"
 #include "tests/benchmark/load/items.h"
 #include "tests/benchmark/load/request_source.h"
+#include "tests/benchmark/load/run_main.h"
 #include "tests/benchmark/load/workload.h"
 #include "tests/unit/server/session/session_harness.h"
 
@@ -201,12 +202,9 @@ int main(int argc, char** argv) {
   app.add_option("--workload", name, "shape of the stream");
   app.add_flag("--engine", engine, "the store alone, without parser and encoders");
   CLI11_PARSE(app, argc, argv);
-  try {
+  return podcache::bench::RunMain("podcache-instructions", [&] {
     const auto workload = podcache::bench::FindWorkload(name);
     if (!workload) throw std::runtime_error("no such workload: " + name);
     return podcache::bench::Main(*workload, engine);
-  } catch (const std::exception& failure) {
-    std::fprintf(stderr, "podcache-instructions: %s\n", failure.what());
-    return 1;
-  }
+  });
 }

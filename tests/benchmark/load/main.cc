@@ -1,15 +1,11 @@
 // podcache-bench: load for servers of memcached's text protocol. tools/bench drives it.
-#include <cstdio>
-#include <exception>
 
 #include "tests/benchmark/load/commands.h"
 #include "tests/benchmark/load/options.h"
+#include "tests/benchmark/load/run_main.h"
 
 int main(int argc, char** argv) {
-  try {
+  return podcache::bench::RunMain("podcache-bench", [&] {
     return podcache::bench::RunCommand(podcache::bench::ParseOptions(argc, argv));
-  } catch (const std::exception& failure) {
-    std::fprintf(stderr, "podcache-bench: %s\n", failure.what());
-    return 2;
-  }
+  });
 }

@@ -9,7 +9,6 @@
 #include <CLI/CLI.hpp>
 #include <atomic>
 #include <chrono>
-#include <cstdio>
 #include <exception>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -19,6 +18,7 @@
 
 #include "common/base/clock.h"
 #include "tests/benchmark/load/random.h"
+#include "tests/benchmark/load/run_main.h"
 #include "tests/benchmark/resize/op_timer.h"
 #include "tests/benchmark/resize/user.h"
 
@@ -230,10 +230,6 @@ int Main(int argc, char** argv) {
 }  // namespace podcache::bench
 
 int main(int argc, char** argv) {
-  try {
-    return podcache::bench::Main(argc, argv);
-  } catch (const std::exception& failure) {
-    std::fprintf(stderr, "podcache-resize: %s\n", failure.what());
-    return 2;
-  }
+  return podcache::bench::RunMain("podcache-resize",
+                                  [&] { return podcache::bench::Main(argc, argv); });
 }

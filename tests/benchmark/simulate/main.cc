@@ -1,10 +1,9 @@
 // podcache-simulate: a trace through a model of a cache. tools/bench simulate drives it.
 #include <CLI/CLI.hpp>
-#include <cstdio>
-#include <exception>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "tests/benchmark/load/run_main.h"
 #include "tests/benchmark/load/trace_options.h"
 #include "tests/benchmark/simulate/cache_model.h"
 
@@ -89,10 +88,6 @@ int Main(int argc, char** argv) {
 }  // namespace podcache::bench
 
 int main(int argc, char** argv) {
-  try {
-    return podcache::bench::Main(argc, argv);
-  } catch (const std::exception& failure) {
-    std::fprintf(stderr, "podcache-simulate: %s\n", failure.what());
-    return 2;
-  }
+  return podcache::bench::RunMain("podcache-simulate",
+                                  [&] { return podcache::bench::Main(argc, argv); });
 }
