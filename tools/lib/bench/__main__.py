@@ -5,7 +5,7 @@ import signal
 import sys
 import time
 
-from . import compare, engine, hit_ratio, instructions, latency, memory, profile, report, resize, simulate, smoke
+from . import compare, engine, hit_ratio, instructions, latency, memory, profile, report, resize, simulate, smoke, threads
 
 
 def say(text):
@@ -22,6 +22,18 @@ def add_servers(parser, memory_mb=1024):
     parser.add_argument("--unix", action="store_true", help="Unix sockets instead of TCP")
     parser.add_argument("--json", metavar="FILE", help="write the figures to this file")
 
+
+def at_least(least):
+    def number(text):
+        if (value := int(text)) < least:
+            raise argparse.ArgumentTypeError(f"{value} is less than {least}")
+        return value
+    return number
+
+
+def add_rounds(parser):
+    parser.add_argument("--rounds", type=at_least(1), default=1, help="how often all of it is done; of each phase the round is shown with the least "
+                        "of the time stolen by the hypervisor (default: 1)")
 
 
 def add_load(parser):
@@ -51,7 +63,7 @@ def parser():
     command.add_argument("--pairs", type=int, help="runs of each server (default: 7)")
     command.add_argument("--plot", metavar="FILE.png", help="draw it")
     command.set_defaults(do=do_compare)
-    command = commands.add_parser("latency", help="percentiles at 50 and 80 % of the peer's peak, in an open loop")
+    command = commands.add_parser("latency", help="percentiles at 50 and 80 %% of the peer's peak, in an open loop")
     add_servers(command)
     add_load(command)
     command.add_argument("--pairs", type=int, help="runs of each server (default: 7)")
@@ -96,8 +108,20 @@ def parser():
     command.add_argument("--workload", default="memtier-1-10:1", help="(default: memtier-1-10:1)")
     command.add_argument("--rate", type=float, default=10_000, help="requests a second (default: 10000)")
     command.add_argument("--seconds", type=float, default=4, help="of each phase (default: 4)")
+    add_rounds(command)
     command.add_argument("--json", metavar="FILE", help="write the figures to this file")
     command.set_defaults(do=lambda arguments: resize.run(arguments, say, report.print_table))
+    command = commands.add_parser("threads", help="1 ↔ N threads under load: how long, what clients feel, and that no connection is lost")
+    command.add_argument("--threads", type=at_least(2), default=4, metavar="N", help="the larger number, of 2 to 256 (default: 4)")
+    command.add_argument("--memory", type=int, default=256, metavar="MB", help="-m of the server (default: 256)")
+    command.add_argument("--keys", type=int, default=100_000, help="different keys (default: 100000)")
+    command.add_argument("--connections", type=int, default=50, help="of the load (default: 50)")
+    command.add_argument("--workload", default="memtier-1-10:1", help="(default: memtier-1-10:1)")
+    command.add_argument("--rate", type=float, default=10_000, help="requests a second (default: 10000)")
+    command.add_argument("--seconds", type=float, default=4, help="of each phase (default: 4)")
+    add_rounds(command)
+    command.add_argument("--json", metavar="FILE", help="write the figures to this file")
+    command.set_defaults(do=lambda arguments: threads.run(arguments, say, report.print_table))
     command = commands.add_parser("engine", help="the store alone: operations by CPU second, 100 thousand and 10 million keys")
     command.add_argument("--quick", action="store_true", help="100 thousand keys only")
     command.add_argument("--json", metavar="FILE", help="write the figures to this file")

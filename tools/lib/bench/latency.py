@@ -7,9 +7,9 @@ import contextlib
 import os
 import statistics
 
-from . import client
-from .compare import Plan, one_run
 from . import machine, servers
+from .compare import Plan, one_run
+from .disturbed import percent, under_load
 
 WORKLOADS = ("memtier-1-10:1", "get8")
 SHARES = (0.5, 0.8)
@@ -21,15 +21,16 @@ def run(arguments, say, print_table):
     kinds = (servers.Podcached(), servers.peer(arguments.peer))
     about = machine.description() | {"ours": kinds[0].version(), "peer": kinds[1].version()}
     results = []
-    lines = [("workload", "requests/s", "share", *(f"{who} {p}" for p in PERCENTILES for who in ("ours", "peer")))]
+    lines = [("workload", "requests/s", "share", *(f"{who} {p}" for p in PERCENTILES for who in ("ours", "peer")), "ours stolen", "peer stolen")]
     with machine.congestion_control() as congestion:
         about["congestion_control"] = congestion
         for workload in arguments.workload or WORKLOADS:
             for result in measure(plan, workload, kinds, arguments.histograms, say):
                 results.append(result)
                 lines.append((workload, f"{result['rate']:.0f}", f"{result['share'] * 100:.0f} %",
-                              *(f"{result[who][p]:.0f}" for p in PERCENTILES for who in ("ours", "peer"))))
-    print(f"\n{about['ours']} against {about['peer']}, µs from when a request was due; median of {plan.pairs} runs\n")
+                              *(f"{result[who][p]:.0f}" for p in PERCENTILES for who in ("ours", "peer")),
+                              *(percent(result[who]["steal"]) for who in ("ours", "peer"))))
+    print(f"\n{about['ours']} against {about['peer']}, µs from when a request was due; median of {plan.pairs} runs; stolen: by the hypervisor, of all processors' time\n")
     print_table(lines)
     return {"machine": about, "results": results}
 
@@ -46,10 +47,10 @@ def measure(plan, workload, kinds, folder, say):
             for i in range(plan.pairs):
                 for server in (ours, peer) if i % 2 == 0 else (peer, ours):
                     name = f"{workload.replace(':', '-')}.{share:.0%}.{server.kind.name}.hgrm"
-                    report = client.run("latency", server, plan.client_cpus, **plan.shape(workload), warm_up=plan.warm_up,
-                                        seconds=plan.seconds, rate=max(peaks) * share, seed=i + 1,
-                                        histogram=folder and os.path.join(folder, name))
-                    runs[server].append(report["latency_us"])
+                    figures, _ = under_load(server, plan.client_cpus, **plan.shape(workload), warm_up=plan.warm_up,
+                                            seconds=plan.seconds, rate=max(peaks) * share, seed=i + 1,
+                                            histogram=folder and os.path.join(folder, name))
+                    runs[server].append(figures)
             say(f"{workload}: {share:.0%} done")
             yield {"workload": workload, "share": share, "rate": max(peaks) * share,
                    **{who: {p: statistics.median(run[p] for run in runs[server]) for p in runs[server][0]}

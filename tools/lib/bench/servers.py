@@ -38,12 +38,12 @@ class Memcached(Kind):
 
 
 class Podcached(Kind):
-    def __init__(self, name="podcached", binary=None, **more):
+    def __init__(self, name="podcached", binary=None, admin="off", **more):
         self.binary = binary or os.path.join(BIN, name)
 
         def command(where, threads, memory_mb, _):
             return [self.binary, *where, "-t", str(threads), "-m", str(memory_mb), "-c", "16384", *as_root(),
-                    "--http-listen", "off", "--admin-listen", "off"]
+                    "--http-listen", "off", "--admin-listen", admin]
         super().__init__(name, command, **more)
 
     def version(self):

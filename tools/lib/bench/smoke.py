@@ -1,7 +1,8 @@
 """A short run of each workload that checks every reply; speed does not matter."""
+import argparse
 import os
 
-from . import client, servers
+from . import client, servers, threads
 from .compare import WORKLOADS
 
 KEYS = 20_000
@@ -33,6 +34,13 @@ def one(workload, server, cpus, say):
     say(f"{workload}: {load['operations']} operations, {timed} timed requests, all replies right")
 
 
+def thread_changes(say):
+    """To and fro under load: no wrong reply, no connection lost or made anew."""
+    settings = argparse.Namespace(threads=4, memory=128, keys=KEYS, connections=20, workload="memtier-1-10:1", rate=2000, seconds=3, rounds=1)
+    result = threads.measure(settings, say, [threads.TO_AND_FRO])
+    check(not any(threads.failures(result).values()), f"threads to and fro: {threads.failures(result)}")
+
+
 def run(say):
     cpus = os.sched_getaffinity(0)
     for unix in (False, True):
@@ -46,3 +54,4 @@ def run(say):
                 load = client.run("load", server, cpus, workload=workload, keys=KEYS, warm_up=0, seconds=0.1)
                 check(load["errors"] == 0 and load["gets"] == load["hits"], f"{kind.name}, {workload}: {load}")
         say(f"{kind.name}: every workload answered")
+    thread_changes(say)
