@@ -1,8 +1,10 @@
 #include "server/store/index_eviction.h"
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <new>
+#include <span>
 
 namespace podcache::store {
 namespace {
@@ -23,9 +25,10 @@ constexpr std::uint64_t kMostKeptPercent = 75;
 // Partitions of a step.
 constexpr std::size_t kCountedPerStep = 64;
 constexpr std::size_t kWalkedPerStep = 8;
-// Buckets for which a partition is locked at a time, while the records of the next ones are
-// fetched.
+// Buckets for which a partition is locked at a time.
 constexpr std::uint32_t kBucketsLocked = 16;
+// Of a record that is to be read, so many cache lines are asked for.
+constexpr std::size_t kFetchedLines = 3;
 // Segments given back in a step.
 constexpr std::size_t kFreedPerStep = 64;
 
@@ -188,10 +191,8 @@ void IndexEviction::EvictFrom(Partition& partition, std::uint32_t now) noexcept 
       if (array.word() != partition.array().word()) {
         array = partition.array();
         first = 0;
-        Fetch(array, first);
       }
       if (first >= array.count()) break;
-      Fetch(array, first + kBucketsLocked);
       EvictFrom(partition, array, first, {now, table_.flush().epoch()});
     }
     may_keep_ = true;
@@ -211,36 +212,30 @@ void IndexEviction::EvictFrom(Partition& partition, std::uint32_t now) noexcept 
   table_.index().ShrinkToFit(partition);
 }
 
+// What needs its record is asked for at once and settled last.
 void IndexEviction::EvictFrom(Partition& partition, BucketArray array, std::uint32_t first,
                               Moment moment) noexcept {
+  std::array<Slot*, kBucketsLocked * Bucket::kSlots> to_read;
+  std::size_t count = 0;
   const std::uint32_t end = std::min(first + kBucketsLocked, array.count());
   for (std::uint32_t i = first; i < end; ++i) {
     for (Slot& slot : array[i].slots) {
       const Slot::Word word = slot.word();
       if (word == Slot::kEmpty) continue;
-      const Taking taking = TakingOf(Slot::LocationOf(word));
+      const Location location = Slot::LocationOf(word);
+      const Taking taking = TakingOf(location);
       if (taking == Taking::kNone) continue;
       if (GoesUnread(word, taking)) {
         EvictUnread(partition, slot, taking == Taking::kPlainMain ? Line::kMain : Line::kSmall);
       } else {
-        Settle(partition, slot, moment);
+        // Most items are copied whole.
+        for (std::size_t line = 0; line < kFetchedLines; ++line)
+          __builtin_prefetch(table_.log().At(location) + line * sizeof(Bucket));
+        to_read[count++] = &slot;
       }
     }
   }
-}
-
-// The records that the next buckets point to, of those that will be read.
-void IndexEviction::Fetch(BucketArray array, std::uint32_t first) const noexcept {
-  const std::uint32_t end = std::min(first + kBucketsLocked, array.count());
-  for (std::uint32_t i = first; i < end; ++i) {
-    for (const Slot& slot : array[i].slots) {
-      const Slot::Word word = slot.word();
-      if (word == Slot::kEmpty) continue;
-      const Taking taking = TakingOf(Slot::LocationOf(word));
-      if (taking != Taking::kNone && !GoesUnread(word, taking))
-        __builtin_prefetch(table_.log().At(Slot::LocationOf(word)));
-    }
-  }
+  for (Slot* const slot : std::span(to_read).first(count)) Settle(partition, *slot, moment);
 }
 
 void IndexEviction::Settle(Partition& partition, Slot& slot, Moment moment) noexcept {

@@ -9,8 +9,8 @@
 //
 // Most of the time would go into waiting for records. In segments where nothing expires and nothing
 // is large, what is evicted is not read: its entry says enough, and its bytes are counted out
-// with the segment. (Whether it was ever fetched is then told by its uses.) Other records are
-// fetched ahead, so that the cache misses of some dozen entries overlap.
+// with the segment. (Whether it was ever fetched is then told by its uses.) The other records of
+// some buckets are asked for together, so that the cache misses overlap.
 //
 // Between steps anybody may use the store, and others may reclaim other segments.
 //
@@ -75,7 +75,6 @@ class IndexEviction {
   void EvictFrom(Partition& partition, std::uint32_t now) noexcept REQUIRES(mutex_);
   void EvictFrom(Partition& partition, BucketArray array, std::uint32_t first,
                  Moment moment) noexcept REQUIRES(partition.lock, mutex_);
-  void Fetch(BucketArray array, std::uint32_t first) const noexcept REQUIRES(mutex_);
   void Settle(Partition& partition, Slot& slot, Moment moment) noexcept
       REQUIRES(partition.lock, mutex_);
   void EvictUnread(Partition& partition, Slot& slot, Line line) noexcept
