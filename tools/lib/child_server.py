@@ -57,7 +57,7 @@ class ChildServer:
         with open(self.log.name, errors="replace") as log:
             return log.read()
 
-    def wait_until(self, ready, what, seconds=START_SECONDS):
+    def wait_until(self, ready, what, seconds=START_SECONDS, period_seconds=0.01):
         """Stops it and raises if that does not come, or it has ended before."""
         end = time.monotonic() + seconds
         while not ready():
@@ -65,7 +65,7 @@ class ChildServer:
                 said, code = self.said()[-2000:], self.process.poll()
                 self.stop()
                 raise RuntimeError("%s: no %s; exit code %s: %s" % (shlex.join(self.command), what, code, said))
-            time.sleep(0.01)
+            time.sleep(period_seconds)
 
     def wait_listening(self, address, seconds=START_SECONDS):
         def listens():

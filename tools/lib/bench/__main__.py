@@ -5,7 +5,7 @@ import signal
 import sys
 import time
 
-from . import compare, engine, hit_ratio, instructions, latency, memory, profile, report, resize, simulate, smoke, threads
+from . import compare, engine, hit_ratio, instructions, latency, memory, profile, report, resize, restart, simulate, smoke, threads
 
 
 def say(text):
@@ -122,6 +122,13 @@ def parser():
     add_rounds(command)
     command.add_argument("--json", metavar="FILE", help="write the figures to this file")
     command.set_defaults(do=lambda arguments: threads.run(arguments, say, report.print_table))
+    command = commands.add_parser("restart", help="a warm restart with -e: how long until the first answer, and that every item is back")
+    command.add_argument("--items", type=at_least(1), default=10_000_000, help="of 20 + 128 bytes (default: 10000000)")
+    command.add_argument("--threads", type=int, default=1, help="of the server (default: 1)")
+    command.add_argument("--folder", default="/dev/shm", help="a tmpfs (default: /dev/shm)")
+    command.add_argument("--rounds", type=at_least(1), default=3, help="restarts (default: 3)")
+    command.add_argument("--json", metavar="FILE", help="write the figures to this file")
+    command.set_defaults(do=lambda arguments: restart.run(arguments, say, report.print_table))
     command = commands.add_parser("engine", help="the store alone: operations by CPU second, 100 thousand and 10 million keys")
     command.add_argument("--quick", action="store_true", help="100 thousand keys only")
     command.add_argument("--json", metavar="FILE", help="write the figures to this file")

@@ -38,12 +38,12 @@ class Memcached(Kind):
 
 
 class Podcached(Kind):
-    def __init__(self, name="podcached", binary=None, admin="off", **more):
+    def __init__(self, name="podcached", binary=None, admin="off", extra=(), **more):
         self.binary = binary or os.path.join(BIN, name)
 
         def command(where, threads, memory_mb, _):
             return [self.binary, *where, "-t", str(threads), "-m", str(memory_mb), "-c", "16384", *as_root(),
-                    "--http-listen", "off", "--admin-listen", admin]
+                    "--http-listen", "off", "--admin-listen", admin, *extra]
         super().__init__(name, command, **more)
 
     def version(self):
@@ -76,7 +76,7 @@ def peer(name):
 class Server:
     """A running server; a context manager that always stops it."""
 
-    def __init__(self, kind, cpus, threads=1, memory_mb=1024, value_bytes=128, unix=False):
+    def __init__(self, kind, cpus, threads=1, memory_mb=1024, value_bytes=128, unix=False, wait=True):
         self.kind = kind
         self.folder = tempfile.mkdtemp(prefix="podcache-bench.")
         if unix:
@@ -88,6 +88,8 @@ class Server:
         command = kind.command(where, threads, memory_mb, value_bytes)
         self.child = ChildServer(command, env={**os.environ, **kind.environment(value_bytes)},
                                  preexec_fn=lambda: os.sched_setaffinity(0, cpus))
+        if not wait:
+            return
         try:
             self.child.wait_listening(self.place, START_SECONDS)
         except BaseException:
@@ -107,6 +109,10 @@ class Server:
 
     def stop(self):
         self.child.stop(10)
+        self.close()
+
+    def close(self):
+        """After it has been stopped."""
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def __enter__(self):
