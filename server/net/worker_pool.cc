@@ -55,19 +55,37 @@ bool WorkerPool::AddWorkers(std::uint32_t count) {
   return complete;
 }
 
+// All at once: so each connection is moved once, to one that stays, and the time is that of one
+// worker.
 void WorkerPool::RemoveWorkers(std::uint32_t count) {
-  for (std::uint32_t i = 0; i < count; ++i) {
-    std::unique_ptr<Worker> leaving;
-    {
-      MutexLock lock(mutex_);
-      leaving = std::move(workers_.back());
-      workers_.pop_back();
-    }
-    leaving->Post(Worker::Leave{});
-    leaving->Join();
+  std::vector<Worker*> leaving;
+  {
     MutexLock lock(mutex_);
-    RememberLocked(*leaving);
-    running_.store(static_cast<std::uint32_t>(workers_.size()));
+    leaving = TakeOutLocked(count);
+  }
+  for (Worker* worker : leaving) worker->Post(Worker::Leave{});
+  AwaitEnd(leaving);
+}
+
+std::vector<Worker*> WorkerPool::TakeOutLocked(std::size_t count) {
+  std::vector<Worker*> leaving;
+  for (; count > 0; --count) {
+    leaving.push_back(workers_.back().get());
+    leaving_.push_back(std::move(workers_.back()));
+    workers_.pop_back();
+  }
+  return leaving;
+}
+
+void WorkerPool::AwaitEnd(const std::vector<Worker*>& leaving) {
+  for (Worker* worker : leaving) {
+    worker->Join();
+    std::unique_ptr<Worker> ended;  // Destroyed without the lock.
+    MutexLock lock(mutex_);
+    RememberLocked(*worker);
+    ended = std::move(leaving_.front());
+    leaving_.pop_front();
+    running_.fetch_sub(1);
   }
 }
 
@@ -168,7 +186,7 @@ void WorkerPool::TellAllClosed() noexcept {
 
 void WorkerPool::Stop(std::chrono::nanoseconds drain_time) {
   MutexLock resize_lock(resize_mutex_);
-  std::vector<std::unique_ptr<Worker>> workers;
+  std::vector<Worker*> workers;
   {
     MutexLock lock(mutex_);
     if (stopped_) return;
@@ -183,14 +201,12 @@ void WorkerPool::Stop(std::chrono::nanoseconds drain_time) {
         all_closed_.WaitFor(mutex_, left);
       }
     }
-    workers.swap(workers_);
-    running_.store(0);
+    workers = TakeOutLocked(workers_.size());
   }
-  for (const auto& worker : workers) worker->Post(Worker::Stop{});
-  for (const auto& worker : workers) worker->Join();
+  for (Worker* worker : workers) worker->Post(Worker::Stop{});
+  AwaitEnd(workers);
   MutexLock lock(mutex_);
   datagram_ports_.clear();
-  for (const auto& worker : workers) RememberLocked(*worker);
 }
 
 PoolReport WorkerPool::Report() const {
@@ -204,6 +220,12 @@ PoolReport WorkerPool::Report() const {
   report.turns = past_turns_;
   report.idle_kicks = past_idle_kicks_;
   report.refused_tails = past_refused_tails_;
+  for (const auto& worker : leaving_) {
+    const WorkerStats& stats = worker->stats();
+    report.idle_kicks += stats.idle_kicks.load();
+    report.refused_tails += stats.refused_tails.load();
+    stats.AddTo(report.turns);
+  }
   for (const auto& worker : workers_) {
     const WorkerStats& stats = worker->stats();
     report.workers.push_back(

@@ -1,8 +1,9 @@
 // The worker threads and the connections spread over them.
 //
 // A new connection goes to the worker with the fewest. The number of workers changes while they
-// serve: a new one gets its share of the connections there are, a leaving one passes its
-// connections on (worker.h). Connections are moved, never dropped, and no request fails.
+// serve: a new one gets its share of the connections there are, those that leave pass their
+// connections on to those that stay (worker.h). Connections are moved, never dropped, and no
+// request fails.
 //
 // Stopping is a sequence: requests that have come in full are answered and idle connections closed,
 // lingering ones waited for; at the deadline all the rest is closed; the threads are joined. The
@@ -15,6 +16,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <vector>
 
@@ -58,7 +60,7 @@ struct PoolReport {
   std::uint64_t read_buffer_bytes = 0;
   std::uint64_t reply_buffers = 0;  // Unsent replies kept.
   std::uint64_t reply_buffer_bytes = 0;
-  TurnHistogram turns;  // Of all workers, also of those that have left.
+  TurnHistogram turns;  // Of all workers, also of those that are leaving or have left.
   std::vector<WorkerReport> workers;
 };
 
@@ -111,6 +113,10 @@ class WorkerPool final : private ConnectionExchange {
 
   bool AddWorkers(std::uint32_t count) REQUIRES(resize_mutex_);
   void RemoveWorkers(std::uint32_t count) REQUIRES(resize_mutex_);
+  // The last ones, to leaving_, in that order.
+  std::vector<Worker*> TakeOutLocked(std::size_t count) REQUIRES(mutex_);
+  // Of all that is in leaving_; they have been told.
+  void AwaitEnd(const std::vector<Worker*>& leaving) REQUIRES(resize_mutex_);
   Worker& LeastLoadedLocked() REQUIRES(mutex_);
   void RememberLocked(const Worker& worker) REQUIRES(mutex_);
   void GiveDatagramsLocked(Worker& worker) REQUIRES(mutex_);
@@ -125,6 +131,8 @@ class WorkerPool final : private ConnectionExchange {
   // Guards the list only: never held while waiting for a worker.
   mutable Mutex mutex_;
   std::vector<std::unique_ptr<Worker>> workers_ GUARDED_BY(mutex_);
+  // Until they have ended; nothing is given to them any more.
+  std::deque<std::unique_ptr<Worker>> leaving_ GUARDED_BY(mutex_);
   // Outlive the workers that use them.
   std::vector<std::unique_ptr<DatagramPort>> datagram_ports_ GUARDED_BY(mutex_);
   // Sums of the workers that have left.

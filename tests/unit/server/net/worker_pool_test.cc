@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <numeric>
 #include <random>
 #include <string>
 #include <thread>
@@ -176,6 +177,45 @@ TEST_F(WorkerPoolTest, ReductionKeepsEveryConnection) {
   for (TestClient& client : clients) ExpectEcho(client, "after");
   EXPECT_EQ(ConnectionsPerWorker(), (std::vector<std::uint64_t>{30}));
   EXPECT_EQ(stats_.workers_alive.load(), 1U);
+}
+
+// Not first to another one that leaves.
+TEST_F(WorkerPoolTest, ReductionMovesEachConnectionOnce) {
+  Make(8);
+  std::vector<TestClient> clients;
+  for (int i = 0; i < 64; ++i) clients.push_back(Connect());
+  for (TestClient& client : clients) ExpectEcho(client, "before");
+  ASSERT_TRUE(pool_->SetThreads(2));
+  for (TestClient& client : clients) ExpectEcho(client, "after");
+  EXPECT_EQ(stats_.handoffs.load(), 48U);  // Eight of each of the six that left.
+  EXPECT_EQ(ConnectionsPerWorker(), (std::vector<std::uint64_t>{32, 32}));
+}
+
+TEST_F(WorkerPoolTest, FiguresOfThreadsThatLeaveAreNeverMissing) {
+  Make(8);
+  std::vector<TestClient> clients;
+  for (int i = 0; i < 16; ++i) clients.push_back(Connect());
+  for (TestClient& client : clients) ExpectEcho(client, "hello");
+  const auto turns = [&] {
+    const PoolReport report = pool_->Report();
+    return std::accumulate(report.turns.buckets.begin(), report.turns.buckets.end(),
+                           std::uint64_t{0});
+  };
+  std::atomic<bool> stopped{false};
+  std::thread change([&] {
+    for (int i = 0; i < 20; ++i) EXPECT_TRUE(pool_->SetThreads(i % 2 == 0 ? 1 : 8));
+    pool_->Stop(std::chrono::seconds(5));
+    stopped.store(true);
+  });
+  std::uint64_t last = 0;
+  while (!stopped.load()) {
+    const std::uint64_t now = turns();
+    EXPECT_GE(now, last);
+    last = now;
+  }
+  change.join();
+  EXPECT_GE(turns(), last);
+  EXPECT_EQ(pool_->threads_running(), 0U);
 }
 
 TEST_F(WorkerPoolTest, HalfDoneRequestsMoveWithTheirHandler) {
