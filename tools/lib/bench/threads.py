@@ -2,8 +2,8 @@
 
 An open loop runs undisturbed, while one thread becomes N, while N become one again, and while they change to and fro. The change is asked for as
 an operator would, by podcachectl; it is in force when `stats` shows it and the kernel has as many worker threads: none still to come, none
-still to go. The time begins with the start of podcachectl, which alone takes what is printed as such. Where it shares cores with server and
-load, it is felt itself: "asked only" is what clients feel when it is run as often, and nothing is changed.
+still to go. The time begins with the start of podcachectl. Where it shares cores with server and load, it is felt itself and waits for them:
+"asked only" is what it takes, and what clients feel, when it is run as often and nothing is changed.
 
 A connection that is lost ends the load, which then fails; `stats` tells, too, what was open before and after each change, and that nobody
 connected anew in a phase. Every reply and value is checked.
@@ -23,7 +23,6 @@ PERIOD_SECONDS = 0.002
 PATIENCE_SECONDS = 15
 PAUSE_SECONDS = 0.1  # Between changes to and fro.
 CHANGING_SHARE = 0.6  # Of the load's time; the rest is for slow machines.
-TOOL_RUNS = 5
 UNDISTURBED, ASKED, MORE, FEWER, TO_AND_FRO = PHASES = ("undisturbed", "asked only", "1 → N", "N → 1", "to and fro")
 
 
@@ -41,14 +40,6 @@ class Control:
         said, _ = process.communicate()
         if process.returncode != 0:
             raise RuntimeError(f"podcachectl: {said.strip()}")
-
-    def seconds_alone(self):
-        """What it takes to ask and be answered, without a change."""
-        def once():
-            start = time.monotonic()
-            self.finish(self.start("get", "threads"))
-            return time.monotonic() - start
-        return statistics.median(once() for _ in range(TOOL_RUNS))
 
 
 class Stats:
@@ -102,7 +93,7 @@ def wait_until(condition, what):
 
 
 class Changes:
-    """What is done while the load runs; one change is {"to", "seconds", "lost"}: connections."""
+    """What is done while the load runs. A call of podcachectl is {"to", "seconds", "lost"}: threads and connections."""
 
     def __init__(self, server, control, stats, connections):
         self.server, self.control, self.stats = server, control, stats
@@ -134,12 +125,15 @@ class Changes:
         return {"to": count, "seconds": seconds, "lost": current - current_after}
 
     def ask(self):
+        """The same without a change: what podcachectl itself takes."""
+        start = time.monotonic()
         process = self.control.start("get", "threads")
         while process.poll() is None:
             self.stats.read()
             workers(self.server.pid)
             time.sleep(PERIOD_SECONDS)
         self.control.finish(process)
+        return {"to": None, "seconds": time.monotonic() - start, "lost": 0}
 
     def once(self, count, over):
         self.await_load()
@@ -154,7 +148,7 @@ class Changes:
             for step in steps:
                 done.append(step())
                 time.sleep(PAUSE_SECONDS)
-        return [change for change in done if change]
+        return done
 
 
 def one_round(arguments, server, cpus, changes, load, phases, say):
@@ -167,14 +161,21 @@ def one_round(arguments, server, cpus, changes, load, phases, say):
         act = acts[phase]
         changes.begin_phase()
         figures, done = under_load(server, cpus, act, errors_allowed=True, **load)
-        result[phase] = figures | {"changes": done or [], "new": changes.new_in_phase()}
-        if done:
-            say(f"{phase.replace('N', str(count))}: {len(done)} changes, the longest {longest(done) * 1000:.1f} ms")
+        result[phase] = figures | {"calls": done or [], "new": changes.new_in_phase()}
+        say(phase.replace("N", str(count)) + (f": {len(done)} calls, the longest {milliseconds(longest(done))} ms" if done else ""))
     return result
 
 
-def longest(changes):
-    return max(change["seconds"] for change in changes)
+def longest(calls):
+    return max(call["seconds"] for call in calls)
+
+
+def milliseconds(seconds):
+    return f"{seconds * 1000:.1f}"
+
+
+def changes_of(result):
+    return [call for one in result["rounds"] for phase in one.values() for call in phase["calls"] if call["to"] is not None]
 
 
 def measure(arguments, say, phases=PHASES):
@@ -186,36 +187,32 @@ def measure(arguments, say, phases=PHASES):
         admin = f"unix:{folder}/admin.sock"
         with servers.Server(servers.Podcached(admin=admin), server_cpus, 1, arguments.memory) as server, Stats(server) as stats:
             client.run("fill", server, client_cpus, **shape)
-            control = Control(admin)
-            alone = control.seconds_alone()
-            say(f"podcachectl alone: {alone * 1000:.1f} ms")
-            changes = Changes(server, control, stats, arguments.connections)
+            changes = Changes(server, Control(admin), stats, arguments.connections)
             rounds = [one_round(arguments, server, client_cpus, changes, load, phases, say) for _ in range(arguments.rounds)]
     return {"machine": machine.description(), "threads": arguments.threads, "connections": arguments.connections, "rate": arguments.rate,
-            "workload": arguments.workload, "podcachectl_seconds": alone, "phases": {name: quietest([one[name] for one in rounds]) for name in rounds[0]}, "rounds": rounds}
+            "workload": arguments.workload, "phases": {name: quietest([one[name] for one in rounds]) for name in rounds[0]}, "rounds": rounds}
 
 
 def failures(result):
     """Of all rounds: replies that were wrong or did not come, connections lost and new."""
     phases = [phase for one in result["rounds"] for phase in one.values()]
-    changes = [change for phase in phases for change in phase["changes"]]
     return {"errors": sum(phase["errors"] for phase in phases), "unanswered": sum(phase["unanswered"] for phase in phases),
-            "lost": sum(abs(change["lost"]) for change in changes), "new": sum(phase["new"] for phase in phases)}
+            "lost": sum(abs(change["lost"]) for change in changes_of(result)), "new": sum(phase["new"] for phase in phases)}
 
 
 def run(arguments, say, print_table):
     result = measure(arguments, say)
-    lines = [("phase", "changes", "longest change, ms", "errors", "lost", "new", *NAMES, "stolen")]
+    lines = [("phase", "calls", "median, ms", "longest, ms", "errors", "lost", "new", *NAMES, "stolen")]
     for phase, figures in result["phases"].items():
-        changes = figures["changes"]
-        lines.append((phase.replace("N", str(arguments.threads)), len(changes), f"{longest(changes) * 1000:.1f}" if changes else "", figures["errors"] + figures["unanswered"],
-                      sum(change["lost"] for change in changes), figures["new"], *cells(figures)))
+        calls = figures["calls"]
+        times = (milliseconds(statistics.median(call["seconds"] for call in calls)), milliseconds(longest(calls))) if calls else ("", "")
+        lines.append((phase.replace("N", str(arguments.threads)), len(calls), *times, figures["errors"] + figures["unanswered"],
+                      sum(call["lost"] for call in calls), figures["new"], *cells(figures)))
     print(f"\n{arguments.rate:.0f} requests/s, {arguments.workload}, {arguments.connections} connections; µs from when a request was due"
-          f"{chosen(arguments.rounds)}\nA change: from the start of podcachectl, which alone takes {result['podcachectl_seconds'] * 1000:.1f} ms; "
-          "lost and new: connections\n")
+          f"{chosen(arguments.rounds)}\nA call: podcachectl from its start until the change is in force; lost and new: connections\n")
     print_table(lines)
-    every = [change for one in result["rounds"] for phase in one.values() for change in phase["changes"]]
-    result |= failures(result) | {"longest_change_seconds": longest(every)}
-    print(f"\nAll {len(every)} changes: the longest {longest(every) * 1000:.1f} ms (goal {GOAL_SECONDS * 1000:.0f}); "
+    changes = changes_of(result)
+    result |= failures(result) | {"longest_change_seconds": longest(changes)}
+    print(f"\nAll {len(changes)} changes: the longest {milliseconds(longest(changes))} ms (goal {milliseconds(GOAL_SECONDS)}); "
           + ", ".join(f"{name} {result[name]}" for name in ("errors", "unanswered", "lost", "new")))
     return result
