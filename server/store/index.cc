@@ -159,6 +159,7 @@ bool Index::Resize(Partition& partition, std::uint32_t count) noexcept {
     fresh[home].ghosts = old[i].ghosts;
   }
   CountGhosts(partition, fresh);
+  partition.resizes.Add(1);
   partition.array_word.store(fresh.word(), std::memory_order_release);
   Retire(old);
   return true;

@@ -201,6 +201,7 @@ struct alignas(128) Partition {
   PartitionCounter reclaimed;     // Expired or flushed items whose place was taken back.
   PartitionCounter expired;
   PartitionCounter expired_unfetched;
+  PartitionCounter resizes;  // Of the array: entries have changed their buckets.
 
   BucketArray array() const noexcept {
     return BucketArray(array_word.load(std::memory_order_acquire));

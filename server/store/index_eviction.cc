@@ -183,15 +183,17 @@ void IndexEviction::EndWalk() noexcept {
 // Bucket after bucket: an entry stays in its bucket until the array is replaced, then it begins
 // anew with that.
 void IndexEviction::EvictFrom(Partition& partition, std::uint32_t now) noexcept {
-  BucketArray array;
+  std::uint64_t resizes = 0;
   for (std::uint32_t first = 0;;) {
     needed_bytes_ = 0;
     {
       SpinLockHolder lock(partition.lock);
-      if (array.word() != partition.array().word()) {
-        array = partition.array();
+      // Not by its address: another one may have come to lie where it was.
+      if (partition.resizes.Read() != resizes) {
+        resizes = partition.resizes.Read();
         first = 0;
       }
+      const BucketArray array = partition.array();
       if (first >= array.count()) break;
       EvictFrom(partition, array, first, {now, table_.flush().epoch()});
     }
