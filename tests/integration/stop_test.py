@@ -2,6 +2,7 @@
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import threading
 import time
@@ -17,6 +18,17 @@ EARLY_WARNING = [PODCACHED, "-u", "root", "-p", "-1", "-m", "64", "-L", "--http-
 def children_of(pid):
     with open("/proc/%d/task/%d/children" % (pid, pid)) as children:
         return [int(child) for child in children.read().split()]
+
+
+def answers(path):
+    try:
+        with socket.socket(socket.AF_UNIX) as client:
+            client.settimeout(10)
+            client.connect(path)
+            client.sendall(b"mn\r\n")
+            return client.recv(4) == b"MN\r\n"
+    except OSError:
+        return False
 
 
 class FullPipe:
@@ -159,10 +171,11 @@ class Stopping(unittest.TestCase):
         folder = "/tmp/podcache-pid1-%d" % os.getpid()
         os.mkdir(folder)
         path = folder + "/s"
-        outside = subprocess.Popen(["unshare", "--pid", "--fork", PODCACHED, "-u", "root", "-s", path, "--http-listen=off",
+        outside = subprocess.Popen(["unshare", "--pid", "--fork", "--kill-child", PODCACHED, "-u", "root", "-s", path, "--http-listen=off",
                                     "--admin-listen=off"])
         try:
-            wait_until(lambda: os.path.exists(path), "the socket")
+            # Not before it serves: thread sanitizer loses a signal that comes while threads are being started.
+            wait_until(lambda: answers(path), "an answer")
             inside = children_of(outside.pid)[0]
             with open("/proc/%d/status" % inside) as status:
                 self.assertIn("NSpid:\t%d\t1\n" % inside, status.read())
