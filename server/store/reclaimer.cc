@@ -22,6 +22,20 @@ constexpr int kFetchedAhead = 16;
 // Segments without anything living that a step of the sweep gives back.
 constexpr int kMaxRetiredPerStep = 64;
 
+// Calls visit(location, record, header) for every item's record in a segment, dead ones too.
+template <class Visit>
+void ForEachItem(const SegmentLog& log, std::uint32_t segment, Visit&& visit) {
+  const std::uint32_t tail = log.segment(segment).tail.load(std::memory_order_relaxed);
+  for (std::uint32_t offset = 0; offset < tail;) {
+    const Location location = log.LocationOf(segment, offset);
+    const Record record(log.At(location));
+    const std::uint64_t h = record.Header();
+    if (Record::KindOf(h) == RecordKind::kItem || Record::KindOf(h) == RecordKind::kLarge)
+      visit(location, record, h);
+    offset += static_cast<std::uint32_t>(Record::BytesOf(h));
+  }
+}
+
 }  // namespace
 
 Reclaimer::Reclaimer(ItemTable& table, const KeyHasher& hasher, EvictionPolicy policy,
@@ -101,22 +115,15 @@ void Reclaimer::Retire(std::uint32_t segment) noexcept {
 
 void Reclaimer::PutBack(std::uint32_t segment) noexcept {
   SegmentLog& log = table_.log();
-  const std::uint32_t tail = log.segment(segment).tail.load(std::memory_order_relaxed);
   std::size_t live_bytes = 0;
-  for (std::uint32_t offset = 0; offset < tail;) {
-    const Location location = log.LocationOf(segment, offset);
-    const Record record(log.At(location));
-    const std::uint64_t h = record.Header();
-    if (Record::KindOf(h) == RecordKind::kItem) {
-      const std::uint64_t hash = hasher_.Hash(record.Key(h));
-      Partition& partition = table_.PartitionOf(hash);
-      SpinLockHolder lock(partition.lock);
-      // One that is removed after this leaves the segment with less than it says: nothing is free
-      // too early.
-      if (!table_.FindAt(partition, hash, location, {}).missing()) live_bytes += Record::BytesOf(h);
-    }
-    offset += static_cast<std::uint32_t>(Record::BytesOf(h));
-  }
+  ForEachItem(log, segment, [&](Location location, Record record, std::uint64_t h) {
+    const std::uint64_t hash = hasher_.Hash(record.Key(h));
+    Partition& partition = table_.PartitionOf(hash);
+    SpinLockHolder lock(partition.lock);
+    // One that is removed after this leaves the segment with less than it says: nothing is free too
+    // early.
+    if (!table_.FindAt(partition, hash, location, {}).missing()) live_bytes += Record::BytesOf(h);
+  });
   CountUnread(segment, live_bytes);
   log.PutBack(segment);
 }
@@ -346,18 +353,11 @@ bool Reclaimer::SweepOne(std::uint32_t now) noexcept {
   Segment& segment = log.segment(id);
   // Found anew from what survives; who stores a new expiry meanwhile lowers it too.
   segment.earliest_exptime.store(Segment::kNoExptime, std::memory_order_relaxed);
-  const std::uint32_t tail = segment.tail.load(std::memory_order_relaxed);
   std::uint64_t items = 0;
-  for (std::uint32_t offset = 0; offset < tail;) {
-    const Location location = log.LocationOf(id, offset);
-    const Record record(log.At(location));
-    const std::uint64_t h = record.Header();
-    if (Record::KindOf(h) == RecordKind::kItem || Record::KindOf(h) == RecordKind::kLarge) {
-      SweepRecord(location, record, h, now);
-      ++items;
-    }
-    offset += static_cast<std::uint32_t>(Record::BytesOf(h));
-  }
+  ForEachItem(log, id, [&](Location location, Record record, std::uint64_t h) {
+    SweepRecord(location, record, h, now);
+    ++items;
+  });
   counters_.swept_items.fetch_add(items, std::memory_order_relaxed);
   // All of it was flushed. A large value goes with its item, which may lie elsewhere.
   if (segment.flush_epoch.load(std::memory_order_relaxed) < epoch &&

@@ -11,6 +11,7 @@ import tempfile
 import time
 
 from . import client, machine, servers
+from .disturbed import percent
 
 KEY_BYTES, VALUE_BYTES, RECORD_BYTES = 20, 128, 176
 MEMORY_BY_RECORDS = 1.25
@@ -79,5 +80,5 @@ def run(arguments, say, print_table):
           f"median of {arguments.rounds}\n")
     print_table([("stop, s", "first answer, s", "its CPU, s", "hypervisor took"),
                  (f"{middle['stop_seconds']:.2f}", f"{middle['start_seconds']:.2f}", f"{middle['start_cpu_seconds']:.2f}",
-                  f"{middle['steal'] * 100:.1f} %")])
+                  percent(middle["steal"]))])
     return {"machine": machine.description() | {"ours": kind.version()}, "items": arguments.items, "median": middle, "rounds": rounds}

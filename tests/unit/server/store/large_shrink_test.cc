@@ -84,6 +84,14 @@ class LargeShrinkTest : public StoreTest {
     }
   }
 
+  // To the midst of evicting.
+  void BeginShrink() {
+    ASSERT_TRUE(store().SetMemoryTarget(kSmall));
+    for (int i = 0; i < 10'000 && store().resize_state().evicted_items == 0; ++i) Step(1);
+    Step(3);
+    ASSERT_TRUE(store().resize_state().in_progress);
+  }
+
   std::uint64_t stored_ = 0;
 };
 
@@ -191,10 +199,7 @@ TEST_F(LargeShrinkTest, LargeItemsGoWhole) {
 TEST_F(LargeShrinkTest, OneThatIsTakenBackKeepsTheRest) {
   Fill();
   const StoreStats before = store().stats();
-  ASSERT_TRUE(store().SetMemoryTarget(kSmall));
-  for (int i = 0; i < 10'000 && store().resize_state().evicted_items == 0; ++i) Step(1);
-  Step(3);
-  ASSERT_TRUE(store().resize_state().in_progress);
+  ASSERT_NO_FATAL_FAILURE(BeginShrink());
   ASSERT_TRUE(store().SetMemoryTarget(kLarge));
   const std::uint64_t held = store().stats().items;
   Maintain();
@@ -211,10 +216,7 @@ TEST_F(LargeShrinkTest, OneThatIsTakenBackKeepsTheRest) {
 TEST_F(LargeShrinkTest, OneThatIsTakenBackCountsWhatHasGone) {
   Fill();
   const StoreStats before = store().stats();
-  ASSERT_TRUE(store().SetMemoryTarget(kSmall));
-  for (int i = 0; i < 10'000 && store().resize_state().evicted_items == 0; ++i) Step(1);
-  Step(3);
-  ASSERT_TRUE(store().resize_state().in_progress);
+  ASSERT_NO_FATAL_FAILURE(BeginShrink());
   ASSERT_TRUE(store().SetMemoryTarget(kLarge));
   Maintain();
   const StoreStats after = store().stats();
@@ -285,9 +287,7 @@ TEST_F(LargeShrinkTest, TheStoreIsUsedBetweenItsSteps) {
 
 TEST_F(LargeShrinkTest, AStoreMayEndMidway) {
   Fill();
-  ASSERT_TRUE(store().SetMemoryTarget(kSmall));
-  for (int i = 0; i < 10'000 && store().resize_state().evicted_items == 0; ++i) Step(1);
-  Step(3);
+  ASSERT_NO_FATAL_FAILURE(BeginShrink());
 }
 
 TEST_F(LargeShrinkTest, OtherPoliciesToo) {
@@ -322,9 +322,7 @@ TEST_F(LargeShrinkTest, WhoObservesIsToldOfEachItem) {
   Recorder recorder;
   OpenLarge(EvictionKind::kS3Fifo, &recorder);
   Fill();
-  ASSERT_TRUE(store().SetMemoryTarget(kSmall));
-  for (int i = 0; i < 10'000 && store().resize_state().evicted_items == 0; ++i) Step(1);
-  Step(3);
+  ASSERT_NO_FATAL_FAILURE(BeginShrink());
   const StoreStats before = store().stats();
   recorder.wants = true;
   Maintain();
